@@ -27,7 +27,7 @@ import type {
 import { toJson } from '@provost/core'
 import * as fc from 'fast-check'
 
-/** Any character. The unit of fast-check that says the same makes a table of all of them, which takes a second. */
+/** Any character. The equivalent unit of fast-check builds a table of all of them, which takes a second. */
 const character = fc
   .oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }))
   .map((code) => String.fromCodePoint(code))
@@ -35,7 +35,7 @@ const character = fc
 const { constant, constantFrom, array, oneof, nat } = fc
 
 const escaped = fc.string({ unit: character }).map(encodeURIComponent)
-/** An address on the web with any character in it; that of fast-check makes the table, too. */
+/** A web address with any character in it. The one of fast-check builds that table, too. */
 const webUrl = fc
   .tuple(constantFrom('http', 'https'), fc.webAuthority({ withPort: true }), array(escaped, { maxLength: 4 }), escaped)
   .chain(([scheme, authority, path, rest]) => {
@@ -54,10 +54,10 @@ function dictionary<T>(key: fc.Arbitrary<string>, value: fc.Arbitrary<T>): fc.Ar
   return fc.dictionary(key, value, { maxKeys: 2, noNullPrototype: true })
 }
 
-/** Some fields of a record, each there or not: JSON has no undefined. */
+/** Optional fields of a record, each present or absent, since JSON has no undefined. */
 function some<T extends object>(fields: Fields<T>): fc.Arbitrary<Partial<T>> {
   const made: fc.Arbitrary<unknown> = fc.record<T>(fields, { noNullPrototype: true, requiredKeys: [] })
-  // No required key: all are optional, which the compiler does not see in a generic.
+  // All keys are optional, which the compiler cannot infer for a generic.
   return made as fc.Arbitrary<Partial<T>>
 }
 
@@ -66,13 +66,13 @@ function both<A extends object, B extends object>(a: fc.Arbitrary<A>, b: fc.Arbi
   return fc.tuple(a, b).map(([one, two]) => ({ ...one, ...two }))
 }
 
-/** Any text, with what breaks lines, terminals and parsers in it. */
+/** Any text, also with characters that break lines, terminals and parsers. */
 export const text: fc.Arbitrary<string> = oneof(
   fc.string({ unit: character }),
   constantFrom('', '\u0000', '\u2028', '\ud800', '\u202e', '"\\', '</script>', '__proto__', 'é', '👩‍🔬'),
 )
 const id = oneof(fc.uuid(), constantFrom('', '../../x', 'run/1/message/1', 'call_0'))
-/** What JSON can write exactly: no -0, NaN or Infinity. */
+/** Values that JSON preserves exactly: no -0, NaN or Infinity. */
 const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (Object.is(value, -0) ? 0 : value))
 export const json: fc.Arbitrary<Json> = fc.jsonValue({ maxDepth: 3 }).map(toJson)
 const time = nat()
@@ -80,7 +80,7 @@ const count = nat(1_000_000)
 const flag = constant(true as const)
 const word = fc.stringMatching(/^[a-z]{1,6}$/)
 
-/** Labels as people write them: unsorted, with doubles, beyond the limit. */
+/** Labels as users write them: unsorted, with duplicates, beyond the limit. */
 export const label: fc.Arbitrary<Label> = both(
   record({
     integrity: constantFrom('trusted' as const, 'untrusted' as const),
@@ -398,7 +398,7 @@ const eventBase: fc.Arbitrary<EventBase> = record({
 export function eventOf(type: EventType): fc.Arbitrary<AgentEvent> {
   return fc.tuple(eventBase, payloads[type]).map(([base, payload]): AgentEvent => {
     const event: unknown = { type, ...base, ...payload }
-    // The table ties types and payloads together.
+    // The table links each type to its payload.
     return event as AgentEvent
   })
 }

@@ -192,7 +192,7 @@ describe('an answer of tool.call', () => {
       extensions: [judge('cache', { result: { n: 'one' }, label: {} })],
     })
     const { messages } = await agent.run('go')
-    expect(transcript(messages)[2]).toMatch(/^tool: \[look returned a result that does not fit its output schema/)
+    expect(transcript(messages)[2]).toMatch(/^tool: \[look returned a result that does not match its output schema/)
   })
 
   it('rewrites the arguments: the tool gets these, the message keeps what the model wrote', async () => {

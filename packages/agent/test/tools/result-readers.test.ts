@@ -91,7 +91,7 @@ describe('a reader', () => {
       '"docs://guide" cannot be read: xxx',
     ],
     ['rejects', () => Promise.reject(new Error('offline')), '"docs://guide" cannot be read: offline'],
-    ['gives too much', () => pages.repeat(1_000), 'gave 441000 where 10 bytes were asked for'],
+    ['gives too much', () => pages.repeat(1_000), 'returned 441000 bytes for a range of 10'],
     ['gives what is no text', () => new Uint8Array([0x89, 0x50, 0xff, 0xfe, 0x00]), 'is not text in UTF-8'],
     ['gives nothing', () => JSON.parse('{}'), 'neither text nor bytes'],
   ])('that %s is a bounded error', async (_, reader, message) => {

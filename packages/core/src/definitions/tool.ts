@@ -85,7 +85,7 @@ export interface Tool<In = never, Out = unknown, App = never> extends ToolInfo, 
 }
 
 /**
- * Whether a call is to this tool; narrows the call to the tool's types.
+ * Returns whether a call is to this tool; narrows the call to the tool's types.
  *
  * @example
  * if (isCallTo(call, refund)) call.input.amount

@@ -239,7 +239,7 @@ const types: Readonly<Record<EventType, true>> = {
   extension: true,
 }
 
-/** Whether a string is the name of an event type. */
+/** Returns whether a string is the name of an event type. */
 export function isEventType(type: string): type is EventType {
   return Object.hasOwn(types, type)
 }

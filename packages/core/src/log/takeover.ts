@@ -7,7 +7,7 @@ import { ProvostError } from '../values/error.ts'
 export const mostTakeovers = 5
 
 /**
- * The error for a session in quarantine: its run makes each process that takes it over die or stall.
+ * Returns the error for a session in quarantine: its run makes each process that takes it over die or stall.
  *
  * @returns ProvostError `session-quarantined`
  */

@@ -131,7 +131,7 @@ export interface MessageInit {
 export type Input = string | readonly Part[] | readonly Message[] | readonly ModelMessage[]
 
 /**
- * The text of a message: its text parts joined, without reasoning, calls and results.
+ * Returns the text of a message: its text parts joined, without reasoning, calls and results.
  *
  * @example
  * textOf({ content: 'hello' }) // 'hello'

@@ -62,7 +62,9 @@ export interface Spending {
 
 const counters = ['inputTokens', 'outputTokens', 'reasoningTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const
 
-/** The sum of two usages. A counter is absent only where both lack it. The sum is an estimate where a part is one. */
+/**
+ * Returns the sum of two usages. A counter is absent only where both lack it. The sum is an estimate where a part is one.
+ */
 export function addUsage(a: Usage, b: Usage): Usage {
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = {}
   for (const counter of counters) {

@@ -1,6 +1,6 @@
 import { textOf } from '../text/unescaped.ts'
 
-/** Returns the same bytes where the change leaves their text as it is. */
+/** Returns the bytes unchanged if the change leaves their text unchanged. */
 export function scrubBytes(scrub: (text: string) => string, bytes: Uint8Array): Uint8Array {
   const wide = wideText(bytes)
   if (wide) {
@@ -18,7 +18,7 @@ export function scrubBytes(scrub: (text: string) => string, bytes: Uint8Array): 
   return scrubbed === binary ? bytes : bytesOfBinary(scrubbed)
 }
 
-/** The same for bytes in base64. Undefined for text that is not base64. */
+/** Like {@link scrubBytes}, for bytes in base64. Undefined for text that is not base64. */
 export function scrubBase64(scrub: (text: string) => string, encoded: string): string | undefined {
   const binary = binaryIn(encoded)
   if (binary === undefined) return undefined
@@ -74,7 +74,7 @@ function wideBytes(text: string, bigEndian: boolean): Uint8Array {
   return bytes
 }
 
-/** A token among bytes is UTF-8; everything else is a byte a character. */
+/** Returns the bytes of a text: the token of a secret in UTF-8, every other character as one byte. */
 function bytesOfBinary(binary: string): Uint8Array {
   const encoder = new TextEncoder()
   const pieces = binary

@@ -18,7 +18,7 @@ export interface ScrubPieces {
 
 /** How the pieces are scrubbed, and where they go. */
 export interface ScrubPiecesOptions {
-  /** The index of secrets; undefined while there are none. */
+  /** Returns the index of secrets; undefined while there are none. */
   index(): SecretIndex | undefined
   scrubJson(data: Json): Json
   tell(data: Json): void

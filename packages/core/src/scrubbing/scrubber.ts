@@ -16,7 +16,7 @@ import { scrubStream } from './scrub-stream.ts'
 export interface Scrubber {
   /** Registers a value under a name. It is then shown as `⟦secret:NAME⟧`. The last 64 values of a name are known. */
   add(name: string, value: string): void
-  /** Whether a value is registered under a name. */
+  /** Returns whether a value is registered under a name. */
   has(name: string): boolean
   /** Whether no value is registered, so that scrubbing changes nothing. */
   readonly empty: boolean
@@ -27,9 +27,9 @@ export interface Scrubber {
   scrub(text: string): string
   /** Returns a copy of any value with all its texts scrubbed: keys, nested fields, messages, stacks and causes of errors. */
   scrubValue(value: unknown): unknown
-  /** Whether any text in a value holds a secret. */
+  /** Returns whether any text in a value holds a secret. */
   holds(value: unknown): boolean
-  /** The same as {@link scrubValue} for JSON. Parts without secrets are not copied. */
+  /** Like {@link scrubValue}, for JSON. Parts without secrets are not copied. */
   scrubJson<T>(value: T): T
   /**
    * For arguments of calls. A value in its plain form becomes its token, which the executor resolves. Any other writing

@@ -145,7 +145,7 @@ function outsideTokens(found: readonly SecretSpan[], folded: string, tokens: rea
   })
 }
 
-/** The hash of the code units before a place. */
+/** Returns the hash of the code units before a place. */
 function hashUpTo(text: string, end: number): number {
   return ((text.charCodeAt(end - 3) << 10) ^ (text.charCodeAt(end - 2) << 5) ^ text.charCodeAt(end - 1)) & (slots - 1)
 }

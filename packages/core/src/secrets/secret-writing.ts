@@ -30,7 +30,7 @@ export function writingsOf(value: string): readonly string[] {
   return [...all].filter((writing) => writing.length >= shortestPart)
 }
 
-/** The value with its own characters decoded as escapes, because the searched text is decoded, too. */
+/** Returns the value with its own characters decoded as escapes, because the searched text is decoded, too. */
 function unescapedForms(value: string): readonly string[] {
   const forms: string[] = []
   for (let form = unescaped(value); form && forms.length < mostEscaped; form = unescaped(form.text))

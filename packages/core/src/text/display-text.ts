@@ -35,7 +35,7 @@ export function displayText(value: unknown, { lines = false, limit = 100_000 }: 
   return escaped(text, lines, typeof value !== 'string') + (left > 0 ? `… (${left} more characters)` : '')
 }
 
-/** Whether a text has characters that {@link displayText} would escape; line breaks and tabs do not count. */
+/** Returns whether a text has characters that {@link displayText} would escape; line breaks and tabs do not count. */
 export function hasHidden(text: string): boolean {
   return hidden.test(text) && escaped(text, true) !== text
 }

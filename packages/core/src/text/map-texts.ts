@@ -9,7 +9,7 @@ export function mapTexts<T>(value: T, change: Change): T {
 }
 
 /**
- * The same, with a separate function for files.
+ * Like {@link mapTexts}, with a separate function for files.
  *
  * @param changeFile receives bytes in base64, as in parts of messages and in results of MCP.
  */

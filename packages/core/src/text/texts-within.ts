@@ -2,7 +2,7 @@
 const deepest = 100
 
 /**
- * Whether any text in a value matches, also where only an inspector shows it: in symbols, in fields that are not
+ * Returns whether any text in a value matches, also where only an inspector shows it: in symbols, in fields that are not
  * enumerable or are inherited, in functions, and in the errors of an AggregateError. A value nested too deeply counts as
  * a match.
  */

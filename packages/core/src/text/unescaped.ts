@@ -11,7 +11,7 @@ const percent = 37
 const ampersand = 38
 const backslash = 92
 
-/** Whether a text has a character that begins an escape. */
+/** Returns whether a text has a character that begins an escape. */
 export function mayEscape(text: string): boolean {
   return text.includes('\\') || text.includes('%') || text.includes('&')
 }

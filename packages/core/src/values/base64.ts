@@ -4,7 +4,7 @@ const letters: readonly boolean[] = Array.from({ length: 128 }, (_, code) =>
 )
 
 /**
- * Whether a text is base64 as RFC 4648 writes it: the standard alphabet, padded, without line breaks. Linear in its length.
+ * Returns whether a text is base64 as RFC 4648 writes it: the standard alphabet, padded, without line breaks. Linear in its length.
  *
  * @example
  * isBase64('aGk=') // true

@@ -15,12 +15,12 @@ export type Timestamp = number
 /** Flattens an intersection into one object type, so that editors show fields instead of operators. */
 export type Flat<T> = { [K in keyof T]: T[K] } & {}
 
-/** Whether a value is a promise or another thenable. */
+/** Returns whether a value is a promise or another thenable. */
 export function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }
 
-/** Whether a value is an object that is neither null nor an array. */
+/** Returns whether a value is an object that is neither null nor an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -58,7 +58,7 @@ export function toJson(value: unknown): Json {
   // A short text cannot be deeply nested.
   if (text.length > 2 * deepest && isDeeper(copy, deepest))
     throw new ProvostError('not-json', `A value is nested deeper than ${deepest} levels.`, {
-      hint: 'Return what is flatter: a list of parts that name each other, or text.',
+      hint: 'Return a flatter value, such as a list of parts with references, or text.',
     })
   return copy
 }
@@ -103,7 +103,7 @@ export function canonicalJson(value: Json): string {
 }
 
 /**
- * Whether JSON.stringify writes this as {@link canonicalJson} would. Checks a few levels only, because each level of the
+ * Returns whether JSON.stringify writes this as {@link canonicalJson} would. Checks a few levels only, because each level of the
  * recursion would walk the rest again.
  */
 function isSorted(value: unknown, levels = 3): boolean {

@@ -68,7 +68,7 @@ function joinTwo(a: Label, b: Label): Label {
   }
 }
 
-/** Whether joining `b` to `a` gives `a`. */
+/** Returns whether joining `b` to `a` gives `a`. */
 function covers(a: Label, b: Label): boolean {
   return (
     (a.integrity === 'untrusted' || b.integrity === 'trusted') &&
@@ -186,7 +186,7 @@ function shownValue(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : typeof value
 }
 
-/** Whether a label is complete: it is then used as it is, and many messages share one. */
+/** Returns whether a label is complete: it is then used as it is, and many messages share one. */
 function isLabel(init: LabelInit): init is Label {
   const { integrity, confidentiality, readers, sources } = init
   return (

@@ -72,7 +72,7 @@ export interface SchemaIssue {
   readonly message: string
 }
 
-/** Whether a schema is a Standard Schema, and not a plain JSON Schema. */
+/** Returns whether a schema is a Standard Schema, and not a plain JSON Schema. */
 export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
   // arktype's schemas are functions, so objects are not enough.
   return ((typeof schema === 'object' && schema !== null) || typeof schema === 'function') && '~standard' in schema

@@ -58,7 +58,7 @@ export function causalityMonitor(options: CausalityMonitorOptions = {}): Extensi
   checkCapabilities(options.capabilities)
   const { strictness = 'ask', capabilities } = options
   if (!['observe', 'ask', 'deny'].includes(strictness)) {
-    throw new ProvostError('invalid-policy', `causalityMonitor has no strictness ${JSON.stringify(strictness)}.`, {
+    throw new ProvostError('invalid-policy', `Unknown strictness ${JSON.stringify(strictness)} in causalityMonitor.`, {
       hint: "Use 'observe', 'ask' or 'deny'.",
     })
   }

@@ -27,8 +27,8 @@ import { roleValuesOf } from '../provenance/argument-role.ts'
 import type { DataFlowRule, Implied, RuleAnswer, Sink, TracedValue } from '../provenance/data-flow-rule.ts'
 import { knowledgeOf, originSteps } from '../provenance/origin.ts'
 import type { Knowledge } from '../provenance/origin.ts'
+import type { Provenance } from '../provenance/provenance-state.ts'
 import { provenanceFold } from '../provenance/provenance.ts'
-import type { Provenance } from '../provenance/provenance.ts'
 import { secretArguments, secretLabel } from '../provenance/secret-argument.ts'
 import { forgetForms } from '../wording/exact-form.ts'
 import { answerCall } from './answer-sink.ts'
@@ -103,7 +103,7 @@ export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknow
   const { mode, outputIsSink = false } = options
   checkChoice(options.onViolation, ['ask', 'deny'], 'onViolation', 'dataFlowPolicy')
   if (mode !== 'shadow' && mode !== 'enforce') {
-    throw new ProvostError('invalid-policy', `dataFlowPolicy has no mode ${JSON.stringify(mode)}.`, {
+    throw new ProvostError('invalid-policy', `Unknown mode ${JSON.stringify(mode)} in dataFlowPolicy.`, {
       hint: "Use 'shadow' to audit decisions, or 'enforce' to apply them.",
     })
   }

@@ -9,9 +9,11 @@ import { roleValuesOf } from './argument-role.ts'
 import { definitionHash } from './definition-hash.ts'
 import type { Definitions } from './definition.ts'
 import { definitionsOf, definitionsWith, isForeign } from './definition.ts'
-import type { Leaf, Provenance, Shelf } from './provenance.ts'
-import { approvalKey, columnOf, mostInRecord } from './provenance.ts'
-import type { Source } from './source.ts'
+import type { Leaf } from './leaf.ts'
+import { columnOf, mostInRecord } from './leaf.ts'
+import type { Provenance } from './provenance-state.ts'
+import { approvalKey } from './provenance-state.ts'
+import type { Shelf, Source } from './source.ts'
 
 /**
  * The origin of a value, from the best to the worst.

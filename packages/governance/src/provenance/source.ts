@@ -1,4 +1,7 @@
-import type { Json, Label } from '@provost/core'
+import type { Json, Label, Steps } from '@provost/core'
+
+import { longText } from '../text/long-text.ts'
+import { distinctWords, looseFormSteps, wordsOf } from '../wording/exact-form.ts'
 
 /** A result or a message that the session has read. */
 export interface Source {
@@ -9,10 +12,38 @@ export interface Source {
   readonly call?: { readonly toolName: string; readonly input: Json }
   /** Its values, one a line: in exact form if it is trusted, else in loose form. */
   readonly text: string
-  /** The input of its call: a tool that repeats its input vouches for nothing. */
+  /** The input of its call, since a tool that repeats its input vouches for no value. */
   readonly asked: string
   /** Whole values in exact form that do not repeat the call's argument of the same name: the results of a lookup. */
   readonly wholes: ReadonlySet<string>
   /** A handoff note of one agent to the next: its content comes from other sources. */
   readonly isNote?: true
+}
+
+/** Sources by the words in them. */
+export interface Shelf {
+  readonly sources: Source[]
+  readonly byWord: Map<string, Source[]>
+}
+
+/** Words that are indexed between two pauses. */
+const wordsTogether = 2_048
+
+/** Adds a source to a shelf. */
+export function* shelve(shelf: Shelf, source: Source): Steps<void> {
+  if (source.text.length <= longText) return shelveNow(shelf, source, wordsOf(source.text))
+  const words = [...(yield* distinctWords(yield* looseFormSteps(source.text)))]
+  for (let at = 0; at < words.length || at === 0; at += wordsTogether) {
+    if (at > 0) yield
+    shelveNow(shelf, source, words.slice(at, at + wordsTogether), at === 0)
+  }
+}
+
+function shelveNow(shelf: Shelf, source: Source, words: readonly string[], isFirst = true): void {
+  if (isFirst) shelf.sources.push(source)
+  for (const word of new Set(words)) {
+    const known = shelf.byWord.get(word)
+    if (!known) shelf.byWord.set(word, [source])
+    else known.push(source)
+  }
 }

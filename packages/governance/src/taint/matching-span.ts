@@ -1,6 +1,6 @@
 import { folded, rotated } from '../text/canonical-text.ts'
 
-/** How an argument's characters relate to those of the text. */
+/** The relation of the characters of an argument to those of the text. */
 export type Reading = 'forward' | 'reversed' | 'rot13' | 'reversed-rot13'
 
 /** A span of one canonical text that another text contains too. */
@@ -8,7 +8,7 @@ export interface Agreement {
   readonly start: number
   readonly end: number
   readonly reading: Reading
-  /** Every letter in the same case. */
+  /** Whether every letter has the same case. */
   readonly sameCase: boolean
 }
 
@@ -16,7 +16,7 @@ export interface Agreement {
 const reach = 16
 
 /**
- * Whether `count` characters of `bytes` at `at` say what those of `kept` at `place` say, and how far that goes to both
+ * Returns the agreement of `count` characters of `bytes` at `at` with those of `kept` at `place`, extended to both
  * sides; undefined for fewer than `least` characters.
  */
 export function agreementAt(

@@ -7,7 +7,7 @@ import { foldedTwice, rotated, folded } from '../text/canonical-text.ts'
 export interface ShingleHash {
   /** Characters in a window. */
   readonly window: number
-  /** What a code adds as the last of a window, as the first one, and what is left of that behind the window. */
+  /** The values of a code as the last of a window, as the first one, and when it leaves the window. */
   readonly entering: Int32Array
   readonly first: Int32Array
   readonly left: Int32Array
@@ -26,12 +26,15 @@ function mix(sum: number): number {
   return product ^ (product >>> 15)
 }
 
-/** The same for both orders of its arguments, and not a sum: letters that change places in pairs change it. */
+/**
+ * Returns a value that does not depend on the order of its arguments. It is not a sum, so that swapped pairs of letters
+ * change it.
+ */
 function combine(forward: number, backward: number): number {
   return mix((forward + backward + Math.imul(forward, backward)) | 0)
 }
 
-/** Codes are turned by one bit for each place, so windows are told apart up to this. */
+/** Codes are rotated by one bit per place, so windows are distinct up to this length. */
 export const longestWindow = 31
 
 /** @param window how many characters one has, at most {@link longestWindow}. */
@@ -71,7 +74,7 @@ export function windowHashes(
   return count
 }
 
-/** Writes the hashes of so many windows that begin `stride` apart, from `start` on. */
+/** Writes the hashes of windows that start `stride` apart, from `start` on. */
 export function sampleHashes(
   { window, entering }: ShingleHash,
   bytes: Uint8Array,
@@ -83,7 +86,7 @@ export function sampleHashes(
   for (let n = 0; n < count; n++) hashes[n] = hashAt(entering, bytes, start + n * stride, window)
 }
 
-/** Writes the hashes of the windows at the first so many places, each to be multiplied by `scale`. */
+/** Writes the hashes of the windows at the first places, each multiplied by `scale`. */
 export function windowHashesAt(
   { window, entering }: ShingleHash,
   bytes: Uint8Array,
@@ -116,7 +119,9 @@ function turn(bits: number, by: number): number {
   return (bits << (by & 31)) | (bits >>> ((32 - by) & 31))
 }
 
-/** A hash that only true variants share: those of {@link ShingleHash} also take a letter here and there for its rot13. */
+/**
+ * Returns a hash that only true variants share. A {@link ShingleHash} also confuses some letters with their rot13.
+ */
 export function exactHash(bytes: Uint8Array, at: number, length: number): number {
   return mix((hashWith(once, bytes, at, length) + hashWith(turned, bytes, at, length)) | 0)
 }
@@ -132,10 +137,10 @@ function hashWith(table: Int32Array, bytes: Uint8Array, at: number, length: numb
 
 /** Places read in advance of the hashes: all at once takes hardly longer than one. */
 const ahead = 32
-/** What was read so: kept, or nothing would be read. */
+/** The result of a prefetch. It is kept so that the read is not optimised away. */
 let touched = 0
 
-/** Writes the {@link exactHash} at each of the first so many places. */
+/** Writes the {@link exactHash} at each of the first places. */
 export function exactHashesAt(
   bytes: Uint8Array,
   places: Uint32Array,

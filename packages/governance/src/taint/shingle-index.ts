@@ -1,19 +1,19 @@
 /**
- * Numbers found by hash, in 4 bytes each: some bits of the hash beside the number, and a bit map in front, so that most
- * of what is not there costs one read of a small table. It is made of segments that grow one by one, at different
- * times: no insertion waits for the whole table.
+ * Finds numbers by hash, in 4 bytes each: some bits of the hash beside the number. A bit map in front makes most failed
+ * lookups cost one read of a small table. It consists of segments that grow one by one, so that no insertion waits for
+ * the whole table.
  */
 export interface ShingleIndex {
   insert(hash: number, value: number): void
-  /** Whether anything may be stored under the hash. */
+  /** Returns whether anything may be stored under the hash. */
   mayHave(hash: number): boolean
-  /** Writes which of the hashes {@link mayHave} lets through to `passed`; returns how many. */
+  /** Writes the hashes that pass {@link mayHave} to `passed`; returns their number. */
   filter(hashes: Int32Array, count: number, passed: Uint32Array): number
   /** Writes what may be stored under the hash to `found`, oldest first, from `start` on and `most` of it; returns where that ends. */
   lookUp(hash: number, found: Uint32Array, start: number, most: number): number
   /**
-   * {@link lookUp} for the hashes with the numbers in `passed`, from the number `first` on and as long as there is room
-   * for `most` of each; notes where each of them ends. Returns how far it came.
+   * Like {@link lookUp} for the hashes with the numbers in `passed`, from `first` on while there is room for `most` of
+   * each. Writes the end of each. Returns the number after the last one.
    */
   lookUpAll(
     hashes: Int32Array,
@@ -26,17 +26,17 @@ export interface ShingleIndex {
   ): number
   /** Reads where the hashes with the numbers in `passed` would be stored: all at once takes hardly longer than one. */
   warm(hashes: Int32Array, passed: Uint32Array, count: number): void
-  /** The same for hashes one behind the other, before they are inserted. */
+  /** Reads ahead for consecutive hashes, before they are inserted. */
   warmRow(hashes: Int32Array, start: number, end: number): void
   readonly size: number
-  /** What it occupies. */
+  /** Bytes in use. */
   readonly bytes: number
 }
 
 interface Segment {
   slots: Uint32Array
   count: number
-  /** How often it grew. */
+  /** The number of times that it grew. */
   steps: number
 }
 
@@ -46,14 +46,14 @@ const segments = 1 << segmentBits
 const fullest = 0.75
 const growth = 2
 const firstSlots = 4
-/** The map has a word of 32 bits for so many slots of the largest segment. */
+/** The map has a word of 32 bits per this many slots of the largest segment. */
 const slotsForWord = 8
 /** Words of the map, at most: it stays in the cache of a processor. */
 const mostWords = 2 ** 19
 
 /**
- * @param valueBits how many bits the largest value has; the rest of 32 tells hashes apart. Values begin at 1.
- * @param hashesOf writes the hashes of the first so many stored values.
+ * @param valueBits bits of the largest value; the rest of 32 distinguishes hashes. Values start at 1.
+ * @param hashesOf writes the hashes of the first stored values.
  */
 export function createShingleIndex(
   valueBits: number,
@@ -61,7 +61,8 @@ export function createShingleIndex(
 ): ShingleIndex {
   const valueMask = 2 ** valueBits - 1
   const parts: Segment[] = Array.from({ length: segments }, () => ({ slots: nothing, count: 0, steps: 0 }))
-  // Each segment has as many words of the map, one segment behind the other: the first bits of a hash say which word.
+  // Each segment has the same number of map words, one segment behind the other: the first bits of a hash select the
+  // word.
   let map = new Int32Array(segments)
   let size = 0
 
@@ -129,13 +130,13 @@ export function createShingleIndex(
   }
 }
 
-/** What was read in advance: kept, or nothing would be read. */
+/** The result of a prefetch. It is kept so that the read is not optimised away. */
 let touched = 0
-/** The slots of a segment that has none yet: an empty one. */
+/** The slots of an unused segment. */
 const nothing = new Uint32Array(1)
 
-// What follows is called for each letter of a text. It takes all it needs as arguments: what is read from around a
-// function is read anew each time.
+// The following functions run for each letter of a text. They take everything as arguments, since variables of a
+// closure are read anew each time.
 
 function filtered(map: Int32Array, hashes: Int32Array, count: number, passed: Uint32Array): number {
   const shift = Math.clz32(map.length - 1)
@@ -205,12 +206,12 @@ function slotsOf(parts: readonly Segment[], hash: number): Uint32Array {
   return parts[hash >>> (32 - segmentBits)]?.slots ?? nothing
 }
 
-/** Where in its segment a hash begins; the segment is chosen by other bits. */
+/** Returns the first slot of a hash in its segment. Other bits select the segment. */
 function slotOf(hash: number, slots: number): number {
   return Math.floor(((Math.imul(hash, 0x9e3779b1) >>> 0) / 2 ** 32) * slots)
 }
 
-/** Twice as many words say the same, until their segments grow and are told apart by the further bit. */
+/** Twice as many words have the same bits until their segments grow, and a further bit separates them. */
 function widened(words: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const wider = new Int32Array(words.length * 2)
   for (let n = 0; n < wider.length; n++) wider[n] = words[n >> 1] ?? 0

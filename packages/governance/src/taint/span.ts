@@ -42,7 +42,7 @@ export function createSpans(): { add(match: Match): void; all(): readonly Span[]
   }
 }
 
-/** Returns the bytes of a span as its source has them. */
+/** Returns the bytes of a span in the form of its source. */
 export function sourceBytes(
   canonical: Canonical,
   { start, end, reading }: Pick<Span, 'start' | 'end' | 'reading'>,
@@ -58,7 +58,7 @@ export function wholeWords(
   from: Places,
   { start, end, reading }: Span,
 ): Pick<Span, 'start' | 'end' | 'reading'> {
-  /** Whether a byte and the one before are of one word. */
+  /** Whether a byte and the previous one belong to the same word. */
   const joined = (at: number): boolean => {
     const [a, b] = [from(at - 1), from(at)]
     return at > 0 && b === a + 1 && isWordUnit(text.charCodeAt(a)) && isWordUnit(text.charCodeAt(b))
@@ -92,7 +92,7 @@ export function isCommonProse(
   all: readonly Span[],
   at: number,
 ): boolean {
-  // The same words at other places of the index are found as stretches of their own.
+  // The same words at other places of the index are found as separate spans.
   const sources = new Map<number, number>()
   for (const other of all.slice(Math.max(0, at - mostCompared), at + mostCompared)) {
     const shared = Math.min(stretch.end, other.end) - Math.max(stretch.start, other.start)

@@ -23,7 +23,7 @@ export type TaintEncoding =
 
 /** A span of tracked text in the arguments of a call. */
 export interface TaintHit {
-  /** The source that was given with the tracked text. */
+  /** The source from `add`. */
   readonly source: string
   readonly label: Label
   /** The pointer of the value with the hit; `/` if the arguments are one text. */
@@ -31,7 +31,7 @@ export interface TaintHit {
   /** The position in that value as written, in UTF-16 code units. */
   readonly span: readonly [start: number, end: number]
   readonly view: TaintEncoding
-  /** Number of letters and digits that agree, independent of the writing. */
+  /** The number of equal letters and digits, whatever the encoding. */
   readonly length: number
 }
 

@@ -26,7 +26,10 @@ export interface TaintIndex {
   add(text: string, from: { source: string; label: Label }): void
   /** Exempts spans that this text contains as a whole, such as the user's words. Exempt texts are not joined. */
   exempt(text: string): void
-  /** Registers a value, such as a password, that is found at any length; below 4 letters and digits only as a whole value. */
+  /**
+   * Registers a value, such as a password, that is found at any length; below 4 letters and digits only as a whole
+   * value.
+   */
   secret(value: string, from: { source: string; label: Label }): void
   /**
    * Returns the tracked spans in all values of the arguments, in order, at most 1,000.
@@ -74,7 +77,7 @@ interface Layer {
   readonly text: string
   readonly stretches: readonly number[]
   readonly as?: TaintEncoding
-  /** Its letters were already searched; only encoded parts are left. */
+  /** The letters were already searched, so only encoded parts remain. */
   readonly isKnown?: true
   placeOf(index: number): number
 }
@@ -136,7 +139,10 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
     return number
   }
 
-  /** Returns the group of a label: copies under one label never replace those under another. The last group takes the rest. */
+  /**
+   * Returns the group of a label: copies under one label never replace those under another. All further labels share
+   * the last group.
+   */
   function groupOf({ integrity, confidentiality, readers }: Label): number {
     const key = JSON.stringify([integrity, confidentiality, readers])
     let group = groups.get(key)
@@ -332,7 +338,7 @@ const readingViews: Readonly<Record<Exclude<Reading, 'forward'>, TaintEncoding>>
   'reversed-rot13': 'rot13',
 }
 
-/** Returns whether a span is plain writing: not spaced out, and without lookalikes. */
+/** Returns whether a span is plain text: not spaced out, and without lookalikes. */
 function isPlain(text: string, start: number, end: number, length: number): boolean {
   if (length < (end - start) * 0.6) return false
   for (let i = start; i < end; i++) {

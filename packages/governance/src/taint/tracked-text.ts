@@ -1,8 +1,9 @@
 import type { Steps } from '@provost/core'
 import { finish } from '@provost/core'
 
-import { appendCanonical, emptyCanonical, folded, makeRoom, sliceEnd } from '../text/canonical-text.ts'
+import { appendCanonical, sliceEnd } from '../text/canonical-text.ts'
 import { longText } from '../text/long-text.ts'
+import { createIndexedText } from './indexed-text.ts'
 import { agreementAt } from './matching-span.ts'
 import type { Agreement } from './matching-span.ts'
 import {
@@ -18,7 +19,7 @@ import { createShingleIndex } from './shingle-index.ts'
 
 /** A span of the searched text that a tracked text contains too. */
 export interface Match extends Agreement {
-  /** The origin that was given to `add`. */
+  /** The origin from `add`. */
   readonly origin: number
   /** Distinct origins that this place of the text was seen in. */
   readonly seen: number
@@ -32,16 +33,16 @@ export interface TrackedText {
   /**
    * Tracks a text.
    *
-   * @param origin the number of its origin; numbers rise as they are first used.
+   * @param origin the number of its origin. Numbers rise in order of first use.
    * @param group below 16; a copy in one group never replaces one in another.
    * @returns false if the text exceeds the capacity.
    */
   add(text: string, origin: number, group: number): Steps<boolean>
-  /** The same at once. */
+  /** Like `add`, in one step. */
   addNow(text: string, origin: number, group: number): boolean
   /** Finds every span of at least `minSpan` characters. Overlapping pieces of one span are reported one by one. */
   find(bytes: Uint8Array, length: number, found: (match: Match) => void): Steps<void>
-  /** The same at once. */
+  /** Like `find`, in one step. */
   findNow(bytes: Uint8Array, length: number, found: (match: Match) => void): void
   /** Returns whether a text contains the bytes as a whole. Returns false if the search would cost too much. */
   contains(bytes: Uint8Array): boolean
@@ -54,12 +55,12 @@ export interface TrackedText {
 /** Tracked texts are indexed by sample numbers of 21 bits. */
 const sampleBits = 21
 const positionBits = 24
-/** Copies of a window in one group before the places are told apart by longer windows. */
+/** Copies of a window in one group before longer windows distinguish the places. */
 const mostCopies = 8
 const mostGroups = 16
 /** Samples that may be one window, with some that only share bits of its hash. */
 const mostCandidates = mostGroups * mostCopies + 64
-/** Windows looked up at a time, and samples added. */
+/** Windows per lookup, and samples per addition. */
 const block = 4_096
 const piece = 2_048
 /** Places counted for what is common. */
@@ -73,18 +74,13 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
   const windowHash = createShingleHash(window)
   const most = Math.min(capacity, 2 ** sampleBits * stride - 2 * stride, 2 ** positionBits - 2 * stride)
 
-  const text = emptyCanonical()
-  // Sample 0 does not exist: the first text begins behind it.
-  text.length = stride
-  let starts = new Uint32Array(16)
-  let origins = new Uint32Array(16)
-  let groups = new Uint8Array(16)
-  let texts = 0
+  const text = createIndexedText(stride, window, most)
+  const { canonical } = text
   const samples = createShingleIndex(sampleBits, (values, count, into) => {
-    windowHashesAt(windowHash, text.bytes, values, count, stride, into)
+    windowHashesAt(windowHash, canonical.bytes, values, count, stride, into)
   })
   const long = createShingleIndex(positionBits, (values, count, into) => {
-    exactHashesAt(text.bytes, values, count, minSpan, into)
+    exactHashesAt(canonical.bytes, values, count, minSpan, into)
   })
   const hashes = new Int32Array(block)
   const passed = new Uint32Array(block)
@@ -94,56 +90,6 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
   /** Samples that were met again in texts of other origins. */
   const repeats = new Map<number, { count: number; last: number }>()
 
-  /** The number of the text that a position is in. */
-  function textAt(position: number): number {
-    let [low, high] = [0, texts - 1]
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if ((starts[middle] ?? 0) <= position) low = middle
-      else high = middle - 1
-    }
-    return low
-  }
-
-  function startText(origin: number, group: number): void {
-    if (texts === starts.length) {
-      starts = enlarged(starts, new Uint32Array(texts * 2))
-      origins = enlarged(origins, new Uint32Array(texts * 2))
-      groups = enlarged(groups, new Uint8Array(texts * 2))
-    }
-    starts[texts] = text.length
-    origins[texts] = origin
-    groups[texts++] = group
-  }
-
-  /** Whether two samples stand in the same surroundings: every stretch over the one is also over the other. */
-  function sameAround(a: number, b: number): boolean {
-    const kept = text.bytes
-    for (let i = -1; i > -stride; i--) {
-      const code = kept[a + i] ?? 0
-      if (folded[code] !== folded[kept[b + i] ?? 0]) return false
-      if (code === 0) break
-    }
-    for (let i = 0; i < window + stride - 1; i++) {
-      const code = kept[a + i] ?? 0
-      if (folded[code] !== folded[kept[b + i] ?? 0]) return false
-      if (code === 0) break
-    }
-    return true
-  }
-
-  function sameAt(a: number, b: number, count: number): boolean {
-    const kept = text.bytes
-    for (let i = 0; i < count; i++) if (folded[kept[a + i] ?? 0] !== folded[kept[b + i] ?? 0]) return false
-    return true
-  }
-
-  /** As if it had not been added. */
-  function takeBack(begin: number, end: number): void {
-    text.bytes.fill(0, begin, end + stride)
-    text.length = begin
-  }
-
   /** Indexes the window at a position; whether anything was new in it. */
   function index(position: number, hash: number, origin: number, group: number): boolean {
     let copies = 0
@@ -151,10 +97,9 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
       const count = samples.lookUp(hash, candidates, 0, mostCandidates)
       for (let n = 0; n < count; n++) {
         const sample = candidates[n] ?? 0
-        const other = textAt(sample * stride)
-        if (groups[other] !== group) continue
-        if (sameAround(sample * stride, position)) {
-          countRepeat(sample, origin, origins[other] ?? 0)
+        if (text.groupAt(sample * stride) !== group) continue
+        if (text.sameAround(sample * stride, position)) {
+          countRepeat(sample, origin, text.originAt(sample * stride))
           return false
         }
         copies++
@@ -167,17 +112,19 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     return indexLong(position, group)
   }
 
-  /** Some windows are in so many places that following each would cost too much: those are told apart by whole spans. */
+  /**
+   * Indexes whole spans for a window with too many copies, since following each copy would cost too much.
+   */
   function indexLong(position: number, group: number): boolean {
     let fresh = false
     for (let start = position - stride + 1; start <= position; start++) {
-      if (!isWhole(start)) continue
-      const hash = exactHash(text.bytes, start, minSpan)
+      if (!text.isWithinText(start, minSpan)) continue
+      const hash = exactHash(canonical.bytes, start, minSpan)
       const count = long.mayHave(hash) ? long.lookUp(hash, longCandidates, 0, longCandidates.length) : 0
       let known = false
       for (let n = 0; n < count && !known; n++) {
         const at = longCandidates[n] ?? 0
-        known = groups[textAt(at)] === group && sameAt(at, start, minSpan)
+        known = text.groupAt(at) === group && text.same(at, start, minSpan)
       }
       if (known) continue
       long.insert(hash, start)
@@ -186,16 +133,10 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     return fresh
   }
 
-  function isWhole(start: number): boolean {
-    if (start < stride || start + minSpan > text.length) return false
-    for (let i = start; i < start + minSpan; i++) if (text.bytes[i] === 0) return false
-    return true
-  }
-
   function countRepeat(sample: number, origin: number, first: number): void {
     const repeat = repeats.get(sample)
     if (repeat) {
-      // Origins are numbered as they come: only one that is new adds to the count.
+      // Origins are numbered in order of arrival, so only a new one adds to the count.
       if (origin > repeat.last) [repeat.count, repeat.last] = [repeat.count + 1, origin]
     } else if (origin > first && repeats.size < mostCounted) {
       repeats.set(sample, { count: 2, last: origin })
@@ -229,68 +170,50 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     for (let n = 0; n < hits;) {
       const first = n
       n = samples.lookUpAll(hashes, passed, first, hits, candidates, mostCandidates, ends)
-      touched ^= readTexts(text.bytes, candidates, ends[n - 1] ?? 0, stride)
+      touched ^= readTexts(canonical.bytes, candidates, ends[n - 1] ?? 0, stride)
       for (let k = first, from = 0; k < n; from = ends[k++] ?? 0) {
         if ((ends[k] ?? 0) > from) visit(start + (passed[k] ?? 0), from, ends[k] ?? 0)
       }
     }
   }
 
-  /** Adds one text. What it has written is no text of the index before its end. */
+  /** Adds one text in steps. Its characters are not searched before its end. */
   function* adding(added: string, origin: number, group: number): Steps<boolean> {
-    const begin = text.length
-    const textsBefore = texts
-    startText(origin, group)
-    for (let from = 0, to = 0; from < added.length && text.length <= most; from = to) {
+    const begin = text.start(origin, group)
+    for (let from = 0, to = 0; from < added.length && canonical.length <= most; from = to) {
       if (from > 0) yield
       to = sliceEnd(added, from, added.length)
-      appendCanonical(text, added, undefined, from, to)
+      appendCanonical(canonical, added, undefined, from, to)
     }
-    const end = endOfText(begin, textsBefore)
+    const end = text.end(begin)
     if (end < 0) return false
     let fresh = false
     for (let start = begin; start + window <= end; start += piece * stride) {
       if (start > begin) yield
       if (indexPiece(start, end, origin, group)) fresh = true
     }
-    close(begin, end, textsBefore, fresh)
+    close(begin, end, fresh)
     return true
   }
 
-  /** The same for a text that is hardly longer than a slice. */
+  /** Adds one text that is hardly longer than a slice. */
   function addShort(added: string, origin: number, group: number): boolean {
-    const begin = text.length
-    const textsBefore = texts
-    startText(origin, group)
-    appendCanonical(text, added)
-    const end = endOfText(begin, textsBefore)
+    const begin = text.start(origin, group)
+    appendCanonical(canonical, added)
+    const end = text.end(begin)
     if (end < 0) return false
     let fresh = false
     for (let start = begin; start + window <= end; start += piece * stride) {
       if (indexPiece(start, end, origin, group)) fresh = true
     }
-    close(begin, end, textsBefore, fresh)
+    close(begin, end, fresh)
     return true
-  }
-
-  /** Where the letters of a text end; below 0 where there is no room for them. */
-  function endOfText(begin: number, textsBefore: number): number {
-    const end = text.length
-    // Behind the last text there are zeros up to the end of what a sample looks at.
-    makeRoom(text, 2 * stride)
-    if (end > most) {
-      takeBack(begin, end)
-      texts = textsBefore
-      return -1
-    }
-    text.bytes.fill(0, end, end + 2 * stride)
-    return end
   }
 
   function indexPiece(start: number, end: number, origin: number, group: number): boolean {
     let fresh = false
     const count = Math.min(piece, Math.floor((end - window - start) / stride) + 1)
-    sampleHashes(windowHash, text.bytes, start, count, stride, hashes)
+    sampleHashes(windowHash, canonical.bytes, start, count, stride, hashes)
     for (let n = 0; n < count; n++) {
       if (n % ahead === 0) samples.warmRow(hashes, n, Math.min(n + ahead, count))
       if (index(start + n * stride, hashes[n] ?? 0, origin, group)) fresh = true
@@ -298,14 +221,10 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     return fresh
   }
 
-  function close(begin: number, end: number, textsBefore: number, fresh: boolean): void {
-    if (fresh) {
-      // A text ends with a zero and the next begins on a sample: a text that comes again is found to be the same.
-      text.length = Math.ceil((end + 1) / stride) * stride
-    } else {
-      takeBack(begin, end)
-      texts = textsBefore
-    }
+  /** Keeps the text that was added, unless all its windows were known. */
+  function close(begin: number, end: number, fresh: boolean): void {
+    if (fresh) text.keep(end)
+    else text.remove(begin, end)
   }
 
   /** Texts that are being added, in their order: each is brought to its end before the next begins. */
@@ -328,15 +247,15 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     found: (match: Match) => void,
   ): (at: number, first: number, end: number) => void {
     return (at, first, end) => {
-      // Read anew: what is added meanwhile may have moved it.
-      const kept = text.bytes
+      // Read again, since an addition meanwhile may have moved it.
+      const kept = canonical.bytes
       for (let n = first; n < end; n++) {
         const sample = candidates[n] ?? 0
         const place = sample * stride
         const agreement = agreementAt(bytes, size, at, kept, place, window, minSpan)
         if (!agreement) continue
         const seen = repeats.get(sample)?.count ?? 1
-        found({ ...agreement, origin: origins[textAt(place)] ?? 0, seen })
+        found({ ...agreement, origin: text.originAt(place), seen })
       }
       if (end - first < mostCopies || long.size === 0) return
       for (let start = Math.max(0, at - stride + 1); start <= at && start + minSpan <= size; start++) {
@@ -345,7 +264,7 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
         for (let n = 0; n < places; n++) {
           const place = longCandidates[n] ?? 0
           const agreement = agreementAt(bytes, size, start, kept, place, minSpan, minSpan)
-          if (agreement) found({ ...agreement, origin: origins[textAt(place)] ?? 0, seen: 1 })
+          if (agreement) found({ ...agreement, origin: text.originAt(place), seen: 1 })
         }
       }
     }
@@ -371,54 +290,43 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
       for (let start = 0; start + window <= size; start += block) lookUpBlock(bytes, size, start, visit)
     },
     contains(bytes) {
-      const kept = text.bytes
       let tries = 0
       let whole = false
-      const standsAt = (place: number): boolean => {
-        if (place < stride || place + bytes.length > text.length) return false
-        for (let i = 0; i < bytes.length; i++) {
-          if (folded[bytes[i] ?? 0] !== folded[kept[place + i] ?? 0]) return false
-        }
-        return true
-      }
       const visit = (at: number, first: number, end: number): void => {
         for (let n = first; n < end && tries++ < mostTries && !whole; n++) {
-          whole = standsAt((candidates[n] ?? 0) * stride - at)
+          whole = text.hasAt(bytes, (candidates[n] ?? 0) * stride - at)
         }
       }
-      // Looking on for long is no use.
+      // A longer search is useless.
       for (let start = 0; start + window <= bytes.length; start += block) {
         if (whole || tries >= mostTries) break
         lookUpBlock(bytes, bytes.length, start, visit)
       }
       if (whole || long.size === 0 || bytes.length < minSpan) return whole
       const places = long.lookUp(exactHash(bytes, 0, minSpan), longCandidates, 0, longCandidates.length)
-      for (let n = 0; n < places && !whole; n++) whole = standsAt(longCandidates[n] ?? 0)
+      for (let n = 0; n < places && !whole; n++) whole = text.hasAt(bytes, longCandidates[n] ?? 0)
       return whole
     },
     get length() {
-      return text.length - stride
+      return canonical.length - stride
     },
     get memory() {
-      const lists = starts.byteLength + origins.byteLength + groups.byteLength
-      return { index: samples.bytes + long.bytes + lists + repeats.size * 64, text: text.bytes.byteLength }
+      return {
+        index: samples.bytes + long.bytes + text.listBytes + repeats.size * 64,
+        text: canonical.bytes.byteLength,
+      }
     },
   }
 }
 
-/** Reads the text at the first so many samples: all at once takes hardly longer than one. */
+/** Prefetches the text at the first samples: all at once take hardly longer than one. */
 function readTexts(bytes: Uint8Array, samples: Uint32Array, count: number, stride: number): number {
   let read = 0
   for (let n = 0; n < count; n++) read ^= bytes[(samples[n] ?? 0) * stride] ?? 0
   return read
 }
 
-/** What was read in advance: kept, or nothing would be read. */
+/** The result of a prefetch. It is kept so that the read is not optimised away. */
 let touched = 0
-/** Places compared for one question whether something stands somewhere as a whole. */
+/** Places that `contains` compares. */
 const mostTries = 64
-
-function enlarged<A extends Uint32Array | Uint8Array>(from: A, to: A): A {
-  to.set(from)
-  return to
-}

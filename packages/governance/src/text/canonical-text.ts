@@ -1,18 +1,18 @@
 import { lookalikes } from '@provost/core'
 
 /**
- * Canonical text is one byte a character: letters and digits only, no accents, lookalikes as the Latin letter they
- * pass for, width and style variants (NFKC) as what they stand for. White space, punctuation, symbols, control
- * characters and invisible ones are dropped.
+ * Canonical text has one byte per character: letters and digits only, without accents. Lookalikes become the Latin
+ * letter that they resemble, and width and style variants (NFKC) their plain form. White space, punctuation, symbols,
+ * control characters and invisible ones are dropped.
  *
- * 1–26 are a–z, 27–36 are 0–9, 37–62 are A–Z; letters of other scripts share 63–255. 0 is never in it.
+ * 1–26 are a–z, 27–36 are 0–9, 37–62 are A–Z; letters of other scripts share 63–255. 0 never occurs.
  */
 const firstDigit = 27
 const firstUpper = 37
 const firstOther = 63
 const otherCodes = 193
 
-/** What is in a canonical text, in the letter case that compares: upper case folded to lower. */
+/** The code for comparison, by code: upper case folded to lower case. */
 export const folded: Uint8Array = Uint8Array.from({ length: 256 }, (_, code) =>
   code >= firstUpper && code < firstOther ? code - firstUpper + 1 : code,
 )
@@ -21,7 +21,7 @@ export const foldedTwice: Uint8Array = folded.map((code) => (code >= 1 && code <
 /** Rot13 of the folded code. */
 export const rotated: Uint8Array = folded.map((code) => (code >= 1 && code <= 26 ? ((code + 12) % 26) + 1 : code))
 
-/** Whether a code is a digit. */
+/** Returns whether a code is a digit. */
 export function isDigitCode(code: number): boolean {
   return code >= firstDigit && code < firstUpper
 }
@@ -30,7 +30,7 @@ export function isDigitCode(code: number): boolean {
 const kept = 1 << 8
 /** It may begin something encoded: percent, backslash, ampersand, equals sign. */
 const escape = 1 << 9
-/** It was not looked at yet, is one half of a character, or stands for several. */
+/** The code unit is unknown yet, a surrogate, or expands to several letters. */
 const special = 1 << 10
 
 /** Code units by number, found when first met. */
@@ -60,14 +60,14 @@ export interface Canonical {
   length: number
 }
 
-/** An empty canonical text to write to. */
+/** Returns an empty canonical text to write to. */
 export function emptyCanonical(): Canonical {
   return { bytes: new Uint8Array(512), length: 0 }
 }
 
-/** What was met on the way. */
+/** Facts about a text, found during the conversion. */
 export interface Notes {
-  /** Where an escape may begin. */
+  /** Positions where an escape may start. */
   readonly escapes: number[]
   /** All of it was ASCII. */
   isAscii: boolean
@@ -75,10 +75,10 @@ export interface Notes {
   readonly slices: number[]
 }
 
-/** Code units looked at in one go: what they need in between stays small. */
+/** Code units per slice, so that buffers stay small. */
 const slice = 8_192
 
-/** Appends a break: nothing that matches crosses it. */
+/** Appends a break, which no match crosses. */
 export function appendBreak(into: Canonical): void {
   makeRoom(into, 1)
   into.bytes[into.length++] = 0
@@ -107,13 +107,13 @@ export function appendCanonical(
   }
 }
 
-/** Appends what was written as bytes. */
+/** Appends the canonical form of text in bytes. */
 function appendAscii(into: Canonical, count: number, first: number, notes: Notes | undefined): void {
   makeRoom(into, count)
   const { bytes } = into
   let { length } = into
-  // Nothing in here is guessed by the processor for each letter: what is dropped is written over by what follows, and
-  // what is rare shows in one test.
+  // The loop has no unpredictable branch per letter: dropped letters are overwritten by the next ones, and rare ones
+  // need one test.
   for (let i = 0; i < count; i++) {
     const entry = asciiEntries[scratch[i] ?? 0] ?? 0
     bytes[length] = entry
@@ -144,7 +144,7 @@ function appendUnits(into: Canonical, units: Uint16Array, first: number, notes: 
     } else {
       const expansion = expansions.get(point) ?? none
       into.length = length
-      // Room for the expansion and for all that is still to come.
+      // Room for the expansion and for the rest of the text.
       makeRoom(into, expansion.length + count - i)
       bytes = into.bytes
       for (const one of expansion) bytes[length++] = one
@@ -154,7 +154,7 @@ function appendUnits(into: Canonical, units: Uint16Array, first: number, notes: 
   into.length = length
 }
 
-/** Where the character of a canonical text with this number stood in the text, in UTF-16 code units; below 0 for none. */
+/** Returns the position in the text of a character of the canonical text, in UTF-16 code units; below 0 for none. */
 export type Places = (index: number) => number
 
 /** Most checks find nothing and need no positions, so positions are computed per slice on demand. */
@@ -175,7 +175,7 @@ export function placesIn(text: string, slices: Notes['slices'], { length }: Cano
 
 function placesOf(text: string, first: number, last: number, most: number): Int32Array {
   const units = codeUnits(text, first, last)
-  // What is dropped at the end is written and does not count.
+  // A dropped character at the end is written but does not count.
   const places = new Int32Array(most + 1)
   let count = 0
   for (let i = 0; i < units.length; i++) {
@@ -192,7 +192,7 @@ function placesOf(text: string, first: number, last: number, most: number): Int3
   return places.subarray(0, count)
 }
 
-/** Where a slice of a text ends that begins at `start`: not in the middle of a character. */
+/** Returns the end of a slice that starts at `start`, never inside a character. */
 export function sliceEnd(text: string, start: number, end: number): number {
   const last = start + slice
   if (last >= end) return end
@@ -203,7 +203,7 @@ const none = new Uint8Array()
 /** Room for a slice and a unit more, each of which takes up to three bytes in UTF-8. */
 const scratch = Buffer.alloc(3 * slice + 3)
 
-/** The code units of a text as numbers, which are read many times as fast. They are gone with the next call. */
+/** Returns the code units of a text as numbers, which are much faster to read. The next call overwrites them. */
 export function codeUnits(text: string, start: number, end: number): Uint16Array {
   const size = (end - start) * 2
   const bytes = size <= scratch.length ? scratch : Buffer.alloc(size)
@@ -211,7 +211,7 @@ export function codeUnits(text: string, start: number, end: number): Uint16Array
   return new Uint16Array(bytes.buffer, bytes.byteOffset, size / 2)
 }
 
-/** The character that begins at a code unit. */
+/** Returns the character that starts at a code unit. */
 function pointAt(units: Uint16Array, at: number): number {
   const unit = units[at] ?? 0
   if ((unit & 0xfc00) !== 0xd800 || at + 1 >= units.length) return unit
@@ -219,34 +219,37 @@ function pointAt(units: Uint16Array, at: number): number {
   return (next & 0xfc00) === 0xdc00 ? 0x10000 + ((unit & 0x3ff) << 10) + (next & 0x3ff) : unit
 }
 
-/** Makes room for so many bytes more, and one that is written and does not count. */
+/** Makes room for this many more bytes, and for one that is written but does not count. */
 export function makeRoom(into: Canonical, more: number): void {
   const needed = into.length + more + 1
   if (needed > into.bytes.length) into.bytes = new Uint8Array(into.bytes.buffer.transfer(Math.ceil(needed * 1.2) + 64))
 }
 
-/** The canonical form of a short text, as bytes. */
+/** Returns the canonical form of a short text, as bytes. */
 export function canonicalBytes(text: string): Uint8Array {
   const into = emptyCanonical()
   appendCanonical(into, text)
   return into.bytes.slice(0, into.length)
 }
 
-/** The code of a character, 0 for one that is dropped; negative where it stands for several, see {@link expansions}. */
+/**
+ * Returns the code of a character: 0 if it is dropped, negative if it expands to several letters (see {@link
+ * expansions}).
+ */
 function codeOf(point: number): number {
   if (point > 0xffff) return upperCode(point)
   if ((point & 0xf800) === 0xd800) return 0
   const char = String.fromCharCode(point)
   const code = findCode(point, char)
-  // What stands for several stays special.
+  // A character that expands stays special.
   if (code >= 0) entries[point] = entryOf(code, char)
   return code
 }
 
 function upperCode(point: number): number {
-  // Tags write ASCII invisibly; variation selectors behind them write nothing.
+  // Tags encode ASCII invisibly; variation selectors behind them encode nothing.
   if (point >= 0xe0000) return point >= 0xe0020 && point < 0xe007f ? asciiCode(point - 0xe0000) : 0
-  // Ideographs all the way: none has a shorter form worth a table.
+  // Ideographs have no shorter form, so a table is not worth its cost.
   if (point >= 0x20000) return otherCode(point)
   if (upperKnown[point - 0x10000] === 1) return upper[point - 0x10000] ?? 0
   const code = findCode(point, String.fromCodePoint(point))
@@ -257,12 +260,12 @@ function upperCode(point: number): number {
   return code
 }
 
-/** Letters that one character stands for, at most. */
+/** The most letters that one character expands to. */
 const longestExpansion = 6
 
 function findCode(point: number, char: string): number {
   if (expansions.has(point)) return -1
-  // Letters that show nothing, such as fillers, are no letters.
+  // Invisible letters, such as fillers, are not letters.
   if (/\p{Default_Ignorable_Code_Point}/u.test(char)) return 0
   const written = lookalikes.get(char) ?? char.normalize('NFKD')
   const found: number[] = []
@@ -271,14 +274,14 @@ function findCode(point: number, char: string): number {
     if (code !== 0) found.push(code)
   }
   const [first = 0] = found
-  // A sign that stands for a sentence is a letter of its own: else a short text would be a long one.
+  // A sign that expands to a sentence is one letter, so that a short text stays short.
   if (found.length > longestExpansion) return otherCode(point)
   if (found.length < 2) return first
   expansions.set(point, Uint8Array.from(found))
   return -1
 }
 
-/** The code of a character that has no decomposition. */
+/** Returns the code of a character that has no decomposition. */
 function simpleCode(char: string): number {
   const point = char.codePointAt(0) ?? 0
   if (point < 128) return asciiCode(point)
@@ -289,12 +292,12 @@ function simpleCode(char: string): number {
   return otherCode(char.toLowerCase().codePointAt(0) ?? point)
 }
 
-/** Latin letters whose stroke or tail is no mark that could be taken off. */
+/** Latin letters whose stroke or tail is not a separable mark. */
 const stroked: ReadonlyMap<string, string> = new Map(
   Object.entries({ ø: 'o', đ: 'd', ð: 'd', ł: 'l', ħ: 'h', ŧ: 't', ƀ: 'b', ɨ: 'i', ɍ: 'r', ß: 's', æ: 'a', œ: 'o' }),
 )
 
-/** Digits stand in blocks of ten that begin with zero. */
+/** Digits are in blocks of ten that start with zero. */
 function digitValue(point: number): number {
   let before = 0
   while (before < 9 && /\p{Nd}/u.test(String.fromCodePoint(point - before - 1))) before++

@@ -1,7 +1,7 @@
-/** Text that was written in another way, with where each of its code units stood. */
+/** Decoded text, with the original position of each code unit. */
 export interface Decoded {
   readonly text: string
-  /** Where a code unit stood in the text it was decoded from; of the end of the text, where that ended. */
+  /** Returns the original position of a code unit. For the end of the text, it is the original end. */
   placeOf(index: number): number
   /** Stretches of `text` that do not belong together: starts and ends in turn. */
   readonly stretches: readonly number[]

@@ -8,7 +8,7 @@ const shortestPairs = 35
 
 /** It is of an alphabet of base64 or base64url. */
 const inToken = 1
-/** It may be of bytes in hexadecimal, or stand between them. */
+/** The unit may belong to bytes in hexadecimal, or separate them. */
 const inPairs = 2
 const kinds = new Uint8Array(0x10000)
 for (let unit = 0; unit < 128; unit++) {
@@ -29,7 +29,7 @@ export function pairsIn(text: string, stretches: Runs): Runs {
   return runsIn(text, stretches, inPairs, shortestPairs)
 }
 
-/** Of a run of `least` units the last is looked at first: where one does not fit, no run goes over it. */
+/** The last unit of a run of `least` units is checked first: if it does not match, no run crosses it. */
 function runsIn(text: string, stretches: Runs, kind: number, least: number): Runs {
   const found: number[] = []
   for (let n = 0; n < stretches.length; n += 2) {

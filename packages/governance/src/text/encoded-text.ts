@@ -11,7 +11,7 @@ export interface EncodedText {
   readonly says: string
 }
 
-/** One way to write text, and how it is read. */
+/** An encoding of text, and its decoder. */
 type Writing = readonly [pattern: RegExp, read: (written: string) => string | undefined]
 
 const writings: readonly Writing[] = [
@@ -27,15 +27,15 @@ const writings: readonly Writing[] = [
   [/[A-Z2-7]{16,}={0,6}/g, (written) => worded(base32Bytes(written))],
   // Letters that need no escape, each with one.
   [/(?:[%=][\da-f]{2}){8,}|(?:\\u[\da-f]{4}|\\x[\da-f]{2}|\\[0-7]{3}){8,}|(?:&#x?[\da-f]{2,6};?){8,}/gi, unescaped],
-  // Pieces of one token. Of words nothing comes that could be read.
+  // Pieces of one token. Words do not decode to readable text.
   [/(?:[A-Za-z\d+/_-]{1,15}\s{1,4}){3,}[A-Za-z\d+/_-]{1,15}={0,2}/g, piecedTogether],
 ]
 /** Matches runs of invisible characters that are too long for their usual purpose, such as flags or joined letters. */
 const invisible = /(?:[\u{E0020}-\u{E007E}]|[\u{E0100}-\u{E01EF}]){8,}|[\u200B-\u200F\u2060-\u2064\uFEFF]{8,}/gu
 
 /**
- * Stretches of a text that say something else once decoded: base64, base64url, base32 and hex, also in pieces; letters
- * as escapes or as numbers; what is not seen at all. Words and numbers are none: what they decode to cannot be read.
+ * Returns the parts of a text that decode to another text: base64, base64url, base32 and hex, also in pieces; letters
+ * as escapes or as numbers; invisible characters. Words and numbers are excluded, since they decode to unreadable text.
  */
 export function encodedTextsIn(text: string): readonly EncodedText[] {
   return finish(encodedTextSteps(text))
@@ -74,7 +74,10 @@ function readable(bytes: Uint8Array): string | undefined {
   return plain >= text.length * 0.9 ? text : undefined
 }
 
-/** The same, where numbers of a table or a name in capitals would often be readable too: words and little else. */
+/**
+ * Like {@link readable}, for numbers of a table or names in capitals, which are often readable by chance: the result
+ * must consist mostly of words.
+ */
 function worded(bytes: Uint8Array): string | undefined {
   const text = readable(bytes)
   return text !== undefined && isWorded(text) ? text : undefined

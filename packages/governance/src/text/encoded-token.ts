@@ -3,12 +3,12 @@ import type { Runs } from './encoded-runs.ts'
 import { textIn } from './readable-bytes.ts'
 
 /**
- * Decodes tokens of base64 (both alphabets) and hexadecimal, also where lines were broken. A token may begin before or
- * behind the first character of what was encoded, so all alignments are tried; what comes out is taken where it is text.
+ * Decodes tokens of base64 (both alphabets) and hexadecimal, also over line breaks. A token may start before or behind
+ * the first encoded character, so all alignments are tried. A result that is text is kept.
  *
  * @param first the token to begin with; several are decoded in one go.
- * @param shortest bytes below which nothing is decoded.
- * @returns the token to go on with.
+ * @param shortest bytes below which no token is decoded.
+ * @returns the next token.
  */
 export function decodeTokens(
   text: string,
@@ -22,7 +22,7 @@ export function decodeTokens(
   for (; n < tokens.length && looked < together; n += 2) {
     const start = tokens[n] ?? 0
     let end = tokens[n + 1] ?? 0
-    // Lines that were broken: the tokens behind one another with nothing but white space between them.
+    // Broken lines: consecutive tokens that are separated by white space only.
     let broken = false
     while (n + 2 < tokens.length && isLineBreak(text, end, tokens[n + 2] ?? 0)) {
       end = tokens[n + 3] ?? 0
@@ -39,7 +39,7 @@ export function decodeTokens(
 /** Characters of tokens that are decoded in one go. */
 const together = 16_384
 
-/** The last line of broken text may be short. */
+/** Returns the end, extended by a last line that may be shorter. */
 function withLastLine(text: string, end: number): number {
   const [{ length } = ''] = /^[ \t]*\r?\n[ \t]*[\w+/-]{1,15}(?![\w+/-])/.exec(text.slice(end, end + 32)) ?? []
   return end + length
@@ -81,7 +81,7 @@ function decodeHexToken(
   const digits = dashed ? token.replaceAll('-', '') : token
   for (let shift = 0; shift < 2; shift++) {
     const bytes = Buffer.from(digits.slice(shift), 'hex')
-    // Where dashes were is not worth knowing exactly.
+    // The exact positions of dashes do not matter.
     const scale = token.length / digits.length
     textIn(bytes, shortest, (from, to) => {
       found(written(bytes, from, to, 'hex', (byte) => placeAt(Math.floor((shift + byte * 2) * scale), start, places)))
@@ -108,7 +108,7 @@ export function decodeSpacedHex(
   }
 }
 
-/** The bytes of spaced hexadecimal, and where the digits of each stand. */
+/** Returns the bytes of spaced hexadecimal, and the positions of the digits of each. */
 function pairsOf(text: string): { readonly bytes: Buffer; readonly places: Int32Array } {
   const most = Math.ceil(text.length / 2)
   const bytes = Buffer.alloc(most)
@@ -133,7 +133,7 @@ function hexValue(unit: number): number {
   return lower >= 97 && lower <= 102 ? lower - 87 : -1
 }
 
-// What may stand between two bytes is bounded and cannot be read in two ways, so a failed try is short.
+// The separator of two bytes is bounded and unambiguous, so a failed attempt is short.
 const spacedHex = /(?:(?:0x)?[\da-f]{2}[\s:,;]{1,2}){11,}(?:0x)?[\da-f]{2}/gi
 
 function placesOf(text: string, start: number, end: number, count: number): Int32Array {
@@ -160,14 +160,14 @@ function written(
   return { text, stretches, as, placeOf: (index) => placeOf((places ??= bytesOf(text, from))[index] ?? to) }
 }
 
-/** The byte that each code unit of a text began with. */
+/** Returns the first byte of each code unit of a text. */
 function bytesOf(text: string, from: number): Int32Array {
   const places = new Int32Array(text.length)
   let byte = from
   for (let i = 0; i < text.length; i++) {
     places[i] = byte
     const unit = text.charCodeAt(i)
-    // Bytes that are no text come as U+FFFD, mostly one by one.
+    // Bytes that are not text become U+FFFD, mostly one by one.
     byte += unit < 0x80 || unit === 0xfffd ? 1 : unit < 0x800 ? 2 : unit >= 0xd800 && unit < 0xe000 ? 2 : 3
   }
   return places

@@ -26,16 +26,16 @@ const deceptive = /[\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\uF
  * move a cursor or reorder text.
  *
  * - `http-header`: the value of one header; other scripts become percent escapes.
- * - `mail-header`: one line in any script, such as a subject or a name; also without line breaks that are written as
- *   escapes or in encoded words.
+ * - `mail-header`: one line in any script, such as a subject or a name; also without escaped line breaks and those in
+ *   encoded words.
  * - `sse`: the value of `data:` fields, one field for each line.
  * - `shell`: one word for a POSIX shell, in single quotes.
  * - `sql-like`: the inside of a quoted LIKE pattern with `ESCAPE '\'`; use parameters where you can.
  * - `html`: text or the value of a quoted attribute.
  * - `markdown-image`: Markdown without images, links and elements.
- * - `terminal`: text for a terminal; control characters are written out.
+ * - `terminal`: text for a terminal; control characters become visible escapes.
  * - `json`: the inside of a JSON string, also within a script element.
- * - `log-line`: one line; line breaks and invisible characters are written as escapes.
+ * - `log-line`: one line; line breaks and invisible characters become escapes.
  *
  * @example
  * escapeFor('http-header', 'ok\nset-cookie: a=b') // 'ok set-cookie: a=b'

@@ -2,12 +2,12 @@ import type { Decoded } from './decoded.ts'
 import { copy, createTextMap, placeOf, put, takeBack } from './text-map.ts'
 import type { TextMap } from './text-map.ts'
 
-/** Characters around an escape that are looked at with it, on each side. */
+/** Characters on each side of an escape that are decoded with it. */
 const around = 64
 
 /**
- * Undoes escapes: `%41`, `\n`, `\u0041`, `\x41`, `&amp;`, `&#65;`, `=41`. What lies further than 64 letters and digits
- * from the next one is left out: it was looked at already.
+ * Decodes escapes: `%41`, `\n`, `\u0041`, `\x41`, `&amp;`, `&#65;`, `=41`. Text further than 64 letters and digits from
+ * the next escape is omitted, since it was already searched.
  */
 export function decodeEscapes(text: string, at: readonly number[]): Decoded | undefined {
   const writer = createTextMap(text)
@@ -23,7 +23,7 @@ export function decodeEscapes(text: string, at: readonly number[]): Decoded | un
       continue
     }
     as ??= marks.get(source[first] ?? 0)
-    // It was only to be told whether it is one: it is written behind what stands before it.
+    // The check has written the escape: it is written again, behind the text before it.
     takeBack(writer, stretches.at(-1) ?? 0)
     stretches.push(writer.length)
     copy(writer, backFrom(source, first, placeOf(writer, writer.length - 1) + 1), first)
@@ -52,7 +52,7 @@ export function decodeEscapes(text: string, at: readonly number[]): Decoded | un
   return as && decodedFrom(writer, stretches, as)
 }
 
-/** How text is written that one of these characters begins. */
+/** The decoders by the first character of an escape. */
 const marks: ReadonlyMap<number, Decoded['as']> = new Map([
   [37, 'url'],
   [61, 'url'],
@@ -60,14 +60,14 @@ const marks: ReadonlyMap<number, Decoded['as']> = new Map([
   [38, 'html'],
 ])
 
-/** Where {@link around} letters and digits before a position begin. */
+/** Returns the start of {@link around} letters and digits before a position. */
 function backFrom(source: Uint16Array, position: number, lowest: number): number {
   let start = position
   for (let left = around; start > lowest && left > 0; start--) left -= isWordUnit(source[start - 1] ?? 0)
   return start
 }
 
-/** Where {@link around} letters and digits behind a position end. */
+/** Returns the end of {@link around} letters and digits behind a position. */
 function forwardFrom(source: Uint16Array, position: number, most: number): number {
   let end = position
   for (let left = around; end < most && left > 0; end++) left -= isWordUnit(source[end] ?? 0)
@@ -90,7 +90,7 @@ function decodedFrom(writer: TextMap, stretches: readonly number[], as: Decoded[
   }
 }
 
-/** Writes what the escape stands for that begins at `start`; returns where it ends, or -1 where none is. */
+/** Decodes the escape that starts at `start`. Returns its end, or -1 if there is none. */
 function writeEscape(writer: TextMap, start: number): number {
   switch (writer.source[start]) {
     case 37:
@@ -106,7 +106,7 @@ function writeEscape(writer: TextMap, start: number): number {
   }
 }
 
-/** One character in UTF-8, each byte as two digits behind the mark: `%C3%A9`. Quoted-printable uses `=`. */
+/** Decodes one UTF-8 character, each byte as two digits behind the mark: `%C3%A9`. Quoted-printable uses `=`. */
 function writeBytes(writer: TextMap, start: number): number {
   const { source } = writer
   const mark = source[start] ?? 0
@@ -192,7 +192,7 @@ const entities: ReadonlyMap<string, string> = new Map(
     equals: '=',
   }),
 )
-/** Names of letters with a mark, and of the script, fraktur and double-struck ones, begin with the letter. */
+/** Entity names of letters with a mark, and of script, fraktur and double-struck ones, start with the letter. */
 const letterEntity =
   /^[A-Za-z](?:acute|grave|circ|uml|tilde|cedil|ring|slash|caron|macr|breve|ogon|dot|dblac|strok|fr|scr|opf)$/
 

@@ -4,7 +4,7 @@ const controls = /[\u0000-\u001F\u007F-\u009F\u2028\u2029]/
 /** A name of a header and its colon. */
 const field = String.raw`(?=\s*[A-Za-z][\w-]{0,40}\s*:)`
 
-/** Line breaks and zeros, written in a way that schemas, tools and mail programs undo. */
+/** Line breaks and zeros in encodings that schemas, tools and mail programs decode. */
 const written = new RegExp(
   [
     // %0a, also twice, and the other line separators.

@@ -3,7 +3,7 @@ import type { Decoded } from './decoded.ts'
 import { decodeEscapes } from './escapes.ts'
 
 const hidden = /\p{Default_Ignorable_Code_Point}/gu
-/** Full stops of other scripts stand between the parts of a host, too. */
+/** Full stops of other scripts also separate the parts of a host. */
 const stops = /[\u3002\uFF61]/g
 
 /** Returns a text as a reader sees it: plain letters instead of wide ones, without invisible characters. */
@@ -18,10 +18,13 @@ export function withoutEscapes(text: string): Decoded | undefined {
   return at.length > 0 ? decodeEscapes(text, at) : undefined
 }
 
-/** What is not seen, and letters of other widths: nothing to a reader, but no code can be read with them in it. */
+/** Invisible characters and letters of other widths. Readers ignore them, but they prevent decoding. */
 const veil = /[\uFF01-\uFF5E\u00AD\u180E\u200B-\u200F\u2060-\u2064\uFEFF]|[\uFE00-\uFE0F]/
 
-/** A text without its veil, for what is encoded below it; the letters themselves are found anyway. */
+/**
+ * Returns a text without invisible characters and wide letters, for encodings below them. Plain letters are found in
+ * any case.
+ */
 export function unveiled(text: string): Pick<Decoded, 'text' | 'placeOf'> | undefined {
   if (!veil.test(text)) return undefined
   const units = new Uint16Array(text.length)

@@ -1,11 +1,11 @@
-/** A byte that is no text costs as much as so many that are. */
+/** A byte that is not text costs as much as this many that are. */
 const penalty = 3
-/** So many bytes of text, less what the others cost, make a stretch. In random bytes there is one in ten thousand. */
+/** A stretch needs this many bytes of text, minus the cost of the others. Random bytes have one in ten thousand. */
 const enough = 12
 /** A long text is not cut short by one stretch of something else behind it. */
 const mostScore = 96
 
-/** Bytes of characters in UTF-8: a whole one, none, one that goes on, and the first of two, three and four. */
+/** Classes of UTF-8 bytes: a whole character, invalid, a continuation, and the first of two, three and four. */
 const [whole, other, further, firstOfTwo, firstOfThree, firstOfFour] = [0, 1, 2, 3, 4, 5] as const
 const kinds = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte === 0 || byte === 9 || byte === 10 || byte === 13 || (byte >= 32 && byte < 127)) return whole
@@ -15,7 +15,7 @@ const kinds = Uint8Array.from({ length: 256 }, (_, byte) => {
   return byte >= 0xf0 && byte < 0xf5 ? firstOfFour : other
 })
 
-/** What was seen of a character, and of how many bytes it is. */
+/** The state of a character: the bytes so far and its length. */
 const parts = [
   { seen: 0, of: 0 },
   { seen: 1, of: 2 },
@@ -28,8 +28,8 @@ const parts = [
 const [twoBegun, threeBegun, fourBegun] = [1, 2, 4] as const
 
 /**
- * What a byte makes of a state: a score and a part of a character. A table, for in bytes that are no text each question
- * would be answered by chance, and processors are slow when they cannot guess.
+ * The next state by byte: a score and a partial character. A table, since branches on random bytes are unpredictable
+ * and slow.
  */
 const next: Uint16Array = new Uint16Array((mostScore + 1) * 64)
 for (let score = 0; score <= mostScore; score++) {
@@ -57,7 +57,7 @@ function nextState(score: number, part: number, kind: number): number {
   return seen + 1 === of ? stateOf(Math.min(score + of, mostScore), 0) : stateOf(score, part + 1)
 }
 
-/** Finds the stretches of bytes that are text for the most part: up to a quarter of other bytes hides none. */
+/** Finds stretches of bytes that are mostly text: up to a quarter of other bytes hides none. */
 export function textIn(bytes: Uint8Array, shortest: number, found: (from: number, to: number) => void): void {
   const { length } = bytes
   for (let i = 0; i < length;) {
@@ -66,7 +66,7 @@ export function textIn(bytes: Uint8Array, shortest: number, found: (from: number
     while (i < length && state < sure) {
       state = next[state | (kinds[bytes[i] ?? 0] ?? 0)] ?? 0
       i++
-      // The place behind the last one where nothing counted, without a branch: -1 for the first state, else 0.
+      // The place behind the last one without a score, computed without a branch: -1 for the first state, else 0.
       const none = (state - 1) >> 31
       from = (i & none) | (from & ~none)
     }

@@ -6,7 +6,7 @@ export interface TextMap {
   readonly source: Uint16Array
   units: Uint16Array
   length: number
-  /** Where a run of units begins that stood behind one another, and where the first of them stood, in turn. */
+  /** The starts of runs of adjacent units, and the original position of each, alternating. */
   readonly runs: number[]
 }
 
@@ -18,7 +18,7 @@ function makeRoom(writer: TextMap, more: number): void {
   const needed = writer.length + more
   const { units, source } = writer
   if (needed <= units.length) return
-  // Hardly anything is longer than it was written.
+  // Decoded text is rarely longer than its source.
   writer.units = new Uint16Array(Math.max(needed, Math.min(units.length * 4, source.length)))
   writer.units.set(units)
 }
@@ -34,7 +34,7 @@ export function copy(writer: TextMap, start: number, end: number): void {
   writer.length = length + end - start
 }
 
-/** Writes a character that was written at `place` in another way. */
+/** Writes a decoded character that starts at `place`. */
 export function put(writer: TextMap, point: number, place: number): void {
   if (point > 0x10ffff) return
   makeRoom(writer, 2)
@@ -43,7 +43,7 @@ export function put(writer: TextMap, point: number, place: number): void {
   writer.units[writer.length++] = point < 0x10000 ? point : 0xdc00 + ((point - 0x10000) & 0x3ff)
 }
 
-/** Undoes a write. */
+/** Removes a written unit. */
 export function takeBack(writer: TextMap, length: number): void {
   const { runs } = writer
   while ((runs.at(-2) ?? -1) >= length) runs.length -= 2

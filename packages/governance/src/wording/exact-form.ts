@@ -73,7 +73,9 @@ function* formSteps(text: string, form: (slice: string) => string, forms: Map<st
   return whole
 }
 
-/** Where a slice ends: behind white space if there is any nearby, and never within a character or before a mark of one. */
+/**
+ * Returns the end of a slice: after nearby white space, and never inside a character or before a combining mark.
+ */
 function sliceEnd(text: string, start: number): number {
   const last = start + longText
   if (last >= text.length) return text.length
@@ -90,14 +92,14 @@ function wordEnd(form: string, from: number): number {
   return border ? from + border.index : Math.min(form.length, from + longText)
 }
 
-/** The words of a text in loose form, without punctuation. */
+/** Returns the words of a text in loose form, without punctuation. */
 export function wordsOf(text: string): readonly string[] {
   return looseForm(text).match(word) ?? []
 }
 
 const word = /[\p{L}\p{N}]+/gu
 
-/** The words of a text that is in loose form already, in steps. */
+/** Returns the words of a text that is in loose form already, in steps. */
 export function* distinctWords(form: string): Steps<ReadonlySet<string>> {
   const words = new Set<string>()
   for (let start = 0, end = 0; start < form.length; start = end) {
@@ -108,7 +110,7 @@ export function* distinctWords(form: string): Steps<ReadonlySet<string>> {
   return words
 }
 
-/** Letters that are written without a space before the next word are their own border. */
+/** Letters of scripts without spaces between words are word borders themselves. */
 const spaced = /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_]/u
 /** Characters of the longest value that is searched directly. For longer ones the prefix is searched first, in linear time. */
 const longValue = 64

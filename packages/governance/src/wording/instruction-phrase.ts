@@ -71,7 +71,7 @@ const spaced: Readonly<Record<string, Phrases>> = {
   vi: { ignore: 'bo phot qua', orders: 'huong chi quy', prior: 'truoc tren' },
   id: { ignore: 'abaikan lupakan', orders: 'instruksi perintah aturan', prior: 'sebelumnya semua atas' },
 }
-/** Languages that put no spaces between words. */
+/** Languages without spaces between words. */
 const unspaced: readonly Phrases[] = [
   {
     ignore: '忽略 忽视 无视 忘记 忽略 無視 忘記',
@@ -101,7 +101,7 @@ const claims: readonly RegExp[] = [
 
 /** Words between the parts of one phrase, at most. */
 const near = 7
-/** The same where words are not told apart: characters. */
+/** The distance for scripts without word borders, in characters. */
 const nearby = 16
 const longestStem = 14
 
@@ -150,7 +150,7 @@ function stemsNow(): Map<string, Map<number, number>> {
   return stems
 }
 
-/** A word to ignore, one for orders and one for what came before, in one language and near to one another. */
+/** A word to ignore, a word for orders and a word for earlier ones, in one language and near each other. */
 function* commandsIn(text: string, found: { start: number; end: number }[]): Steps<void> {
   const known = stemsNow()
   const recent: { readonly at: number; readonly start: number; readonly meanings: Map<number, number> }[] = []
@@ -206,7 +206,7 @@ function unspacedNow(): readonly UnspacedWords[] {
 }
 
 function unspacedIn(text: string, found: { start: number; end: number }[]): void {
-  // Scripts of other families have none of these: one look tells.
+  // Scripts of other families contain none of these, so one check is enough.
   if (!/[\u0E00-\u0E7F\u3040-\u30FF\u4E00-\u9FFF]/.test(text)) return
   for (const words of unspacedNow()) {
     if (!words.orders.test(text) || !words.prior.test(text)) continue

@@ -8,13 +8,13 @@ export interface SemanticClasses {
   readonly words: ReadonlySet<string>
 }
 
-/** Stems of one kind of word, sorted by how they are looked for. */
+/** Stems of one class, sorted by the kind of lookup. */
 interface Stems {
   /** Whole words with their meanings. */
   readonly whole: ReadonlyMap<string, readonly string[]>
-  /** The beginning of words, by its first three letters. */
+  /** Prefixes of words, by their first three letters. */
   readonly beginnings: ReadonlyMap<string, readonly (readonly [string, string])[]>
-  /** Several words, or a script without spaces: looked for anywhere. */
+  /** Several words, or a script without spaces: searched anywhere. */
   readonly anywhere: readonly (readonly [readonly string[], string])[]
 }
 
@@ -71,7 +71,7 @@ function meanings(stems: Stems, form: string, words: ReadonlySet<string>): Set<s
 
 /** Signs of money, and the numbers of accounts. */
 const saysMoney = /[€$£¥]|(?<![\p{L}\p{N}])[a-z]{2}\d{2}[a-z\d]{11,30}(?![\p{L}\p{N}])/u
-/** An hour of the day: what is put there is an appointment. */
+/** A time of the day makes it an appointment. */
 const saysHour = /(?<!\d)\d{1,2}[:.]\d{2}(?![\d.])|(?<!\d)\d{1,2} ?(?:uhr|o['’]clock|[ap]\.?m\b|点|時|时)/u
 
 function inOrder(form: string, parts: readonly string[]): boolean {

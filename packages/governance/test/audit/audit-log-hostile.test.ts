@@ -8,7 +8,7 @@ import { tool } from '@provost/tools'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-/** The log of a run whose audit rows hold this, beside what an extension appends. */
+/** Returns the log of a run with this data in its audit rows, and with what an extension appends. */
 async function logWith(evidence: Json, rule = 'rule', forged?: Json): Promise<readonly Entry[]> {
   const store = memoryStore()
   const auditor = defineExtension({
@@ -36,13 +36,13 @@ const linesOf = (entries: readonly object[]) => entries.map((entry) => JSON.stri
 const key = { key: 'k' }
 
 test.each<[string, Json]>([
-  ['keys of a prototype', JSON.parse('{"__proto__":{"x":1},"constructor":2}')],
-  ['half a character', { text: '\uD800' }],
+  ['prototype keys', JSON.parse('{"__proto__":{"x":1},"constructor":2}')],
+  ['a lone surrogate', { text: '\uD800' }],
   ['line breaks of all kinds', { text: '\n\r\u2028\u2029\u0085' }],
   ['numbers at their limits', [1e308, 5e-324, -0, 2 ** 53]],
-  ['a lot of it', { text: 'x'.repeat(300_000) }],
+  ['a lot of text', { text: 'x'.repeat(300_000) }],
   ['another row', { type: 'audit', id: 'x', rule: 'none' }],
-])('rows with %s verify, from entries and from lines, and not when they are changed', async (_, evidence) => {
+])('rows with %s verify, from entries and from lines, and fail when they are changed', async (_, evidence) => {
   const log = await logWith(evidence)
   expect(verifyAudit(log, key)).toMatchObject({ ok: true, links: 1 })
   expect(verifyAudit(linesOf(log), key)).toMatchObject({ ok: true, links: 1 })
@@ -50,7 +50,7 @@ test.each<[string, Json]>([
   expect(verifyAudit(changed, key).problems).toMatchObject([{ code: 'row-changed' }])
 })
 
-test('an extension cannot write links: what it appends bears its own name', async () => {
+test('an extension cannot write links, since its entries carry its own name', async () => {
   const [row] = (await logWith(null)).filter(({ type }) => type === 'audit')
   const forged = { n: 1, entry: row?.id ?? '', payload: 'x', previous: '', hash: 'x' }
   const log = await logWith(null, 'rule', forged)
@@ -58,7 +58,7 @@ test('an extension cannot write links: what it appends bears its own name', asyn
   expect(verifyAudit(log, key)).toMatchObject({ ok: true, links: 1 })
 })
 
-test('a link that was made up without the key is told', async () => {
+test('a link made without the key is reported', async () => {
   const log = await logWith(null)
   const forged = log.map((entry) =>
     entry.type === 'ext' && entry.name === 'audit-log' && isRecord(entry.data)
@@ -70,9 +70,9 @@ test('a link that was made up without the key is told', async () => {
 })
 
 test.each([
-  ['a row that does not say where it stands', { type: 'audit', id: 'x' }],
-  ['a row from the future of another log', { type: 'audit', id: 'x', offset: 1 }],
-  ['a row whose place is no number', { type: 'audit', id: 'x', offset: 'last' }],
+  ['a row without an offset', { type: 'audit', id: 'x' }],
+  ['a row with the offset of another log', { type: 'audit', id: 'x', offset: 1 }],
+  ['a row with an invalid offset', { type: 'audit', id: 'x', offset: 'last' }],
   [
     'a link to nothing',
     { type: 'ext', name: 'audit-log', offset: 1, data: { n: 0, entry: '', payload: '', previous: '', hash: '' } },
@@ -81,20 +81,20 @@ test.each([
     'a second link',
     { type: 'ext', name: 'audit-log', offset: 99, data: { n: 2, entry: 'x', payload: '', previous: '', hash: 'é' } },
   ],
-])('%s is no part of the audit', async (_, line) => {
+])('%s is not part of the audit', async (_, line) => {
   const log = await logWith(null)
   expect(verifyAudit(`${linesOf(log)}\n${JSON.stringify(line)}`, key).ok).toBe(false)
 })
 
 test.each(['null', '[]', '1', '"audit"', '{"type":"entry"}', '{"type":"entry","entry":[]}', '{', '\uFEFF{}'])(
-  'a line %s is no entry',
+  'a line %s is not an entry',
   (line) => {
     for (const read of [verifyAudit, auditChain])
       expect(() => read(`{"type":"header"}\n${line}`)).toThrow(expect.objectContaining({ code: 'unreadable-export' }))
   },
 )
 
-test('nothing is an audit of nothing', () => {
+test('an empty log has an empty audit', () => {
   expect(verifyAudit('')).toMatchObject({ ok: true, links: 0 })
   expect(verifyAudit('', { head: 'kept' }).ok).toBe(false)
 })

@@ -13,7 +13,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { full } from '../full.ts'
+import { full } from '../fixture/full.ts'
 
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'seen' })
 
@@ -75,7 +75,7 @@ describe('an audit verifies', () => {
     expect(verifyAudit(`${lines}\n`)).toEqual(report)
   })
 
-  test('with its key, and with rows deleted', () => {
+  test('with its key, also if rows were deleted', () => {
     const [first] = rows(keyed)
     const report = verifyAudit(
       keyed.filter((entry) => entry !== first),
@@ -84,7 +84,7 @@ describe('an audit verifies', () => {
     expect(report).toMatchObject({ ok: true, links: 6, deleted: [first?.id] })
   })
 
-  test('with a head that was kept when it was shorter', () => {
+  test('with a head that was saved when it was shorter', () => {
     const links = plain.filter(isLink)
     const earlier = verifyAudit(plain.slice(0, plain.findIndex((entry) => entry === links[2]) + 1))
     expect(verifyAudit(plain, { head: earlier.head ?? '' }).ok).toBe(true)
@@ -108,14 +108,14 @@ describe('an audit does not verify', () => {
     expect(codes([...forged, ...plain])).toEqual(['row-unlinked'])
   })
 
-  test('with a link left out, twice, or in another place', () => {
+  test('with a link removed, duplicated or moved', () => {
     const links = plain.filter(isLink)
     expect(codes(plain.filter((entry) => entry !== links[2]))).toContain('link-missing')
     expect(codes([...plain, ...links.slice(1, 2)])).toContain('link-twice')
     expect(codes(plain.toReversed())).toContain('link-missing')
   })
 
-  test('with its end cut off, if its head was kept', () => {
+  test('with its end cut off, if its head was saved', () => {
     const { head = '' } = verifyAudit(plain)
     const last = plain.findLast(isLink)
     expect(
@@ -126,7 +126,7 @@ describe('an audit does not verify', () => {
     ).toContain('head-changed')
   })
 
-  test('without its key, with another one, or made anew without one', () => {
+  test('without its key, with another key, or rebuilt without a key', () => {
     expect(codes(keyed)).toEqual(['key-needed'])
     expect(codes(keyed, { key: 'other' })).toEqual(['link-changed'])
     expect(codes(plain, { key: 'k' })).toEqual(['key-unused'])
@@ -146,7 +146,7 @@ describe('an audit does not verify', () => {
         } catch {
           return
         }
-        // A row that is none any more was deleted, and the report says so; the same for the end of the chain.
+        // The report lists a row that is no longer one as deleted, and a missing end likewise.
         const whole = report.ok && report.deleted.length === 0 && report.links === 6
         expect(whole ? meaning(broken) : meaning(line)).toEqual(meaning(line))
       }),
@@ -157,20 +157,20 @@ describe('an audit does not verify', () => {
 
 const said = new Set(['id', 'at', 'runId', 'step', 'agent', 'decision', 'by', 'rule', 'callId', 'sources', 'evidence'])
 
-/** What a line says for the audit: of a link, the link alone; where it stands says nothing. */
+/** Returns the part of a line that the audit covers: of a link, the link alone, without its position. */
 function meaning(line: string): unknown {
   const entry: Record<string, unknown> = JSON.parse(line)
   if (entry['type'] !== 'audit') return entry['data']
   return Object.fromEntries(Object.entries(entry).filter(([key]) => said.has(key)))
 }
 
-test('lines that are no JSON are named', () => {
+test('the report names lines that are not JSON', () => {
   expect(() => verifyAudit('{}\nno')).toThrow(
     expect.objectContaining({ code: 'unreadable-export', message: 'Line 2 of the export is not JSON.' }),
   )
 })
 
-describe('when the session is deleted', () => {
+describe('after the deletion of its session', () => {
   const folder = mkdtempSync(join(tmpdir(), 'audit-'))
   afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -178,7 +178,7 @@ describe('when the session is deleted', () => {
     ['in memory', () => memoryStore()],
     ['in files', () => jsonlStore(join(folder, 'files'))],
     ['in SQLite', () => sqliteStore(join(folder, 'audit.db'))],
-  ] as const)('its data is gone and its audit still verifies: %s', async (_, open) => {
+  ] as const)('the data is gone and the audit still verifies: %s', async (_, open) => {
     const store = open()
     await entriesOf('k', store)
     const [id = ''] = (await all(store.list({}))).map((session) => session.id)
@@ -193,7 +193,7 @@ describe('when the session is deleted', () => {
     const { head = '' } = before
     expect(verifyAudit(kept, { key: 'k', head })).toMatchObject({ ok: true, links: 6, head })
     expect(verifyAudit(kept, { key: 'k' }).deleted).toHaveLength(6)
-    // What was kept cannot be edited either.
+    // The remaining rows cannot be edited either.
     const lines = kept.split('\n')
     for (const broken of [lines.toSpliced(2, 1), lines.toSpliced(-2, 1), lines.with(3, lines[4] ?? '')]) {
       expect(verifyAudit(broken.join('\n'), { key: 'k', head }).ok).toBe(false)
@@ -202,7 +202,7 @@ describe('when the session is deleted', () => {
   })
 })
 
-test('in an export each log has its own chain, and a child’s is checked too', () => {
+test('each log of an export has its own chain, and the chains of children are verified too', () => {
   const line = (value: object) => JSON.stringify(value)
   const log = (entries: readonly Entry[]) => [
     line({ type: 'log' }),
@@ -214,7 +214,7 @@ test('in an export each log has its own chain, and a child’s is checked too', 
   expect(verifyAudit(whole(changed)).problems.map(({ code }) => code)).toContain('row-changed')
 })
 
-test('a row says the sandbox of the tool, and a changed one is noticed', async () => {
+test('a row states the sandbox of the tool, and a changed sandbox is detected', async () => {
   const store = memoryStore()
   const agent = createAgent({
     name: 'a',

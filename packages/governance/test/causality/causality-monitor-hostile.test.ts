@@ -1,7 +1,7 @@
 import { approvalPolicy, causalityMonitor } from '@provost/governance'
 import { describe, expect, test } from 'vitest'
 
-import { guarded } from '../guarded-run.ts'
+import { guarded } from '../guards/guarded-run.ts'
 
 describe('causalityMonitor', () => {
   const denySend = approvalPolicy(({ tool }) => (tool.name === 'send' ? 'deny' : 'allow'))
@@ -21,7 +21,7 @@ describe('causalityMonitor', () => {
     ['two values in the other order', { domain: '@evil.example', user: 'mallory' }],
     ['another box of the same address', { to: 'mallory+1@evil.example' }],
     ['the same content elsewhere', { body: 'the quarterly figures', to: 'someone.else@example.org' }],
-  ])('a denied effect is caught again: %s', async (_, input) => {
+  ])('stops a denied effect that is tried again: %s', async (_, input) => {
     const { ran, rows } = await guarded(
       [causalityMonitor({ strictness: 'deny' }), denySend],
       [first, { name: 'post', input }],
@@ -40,14 +40,14 @@ describe('causalityMonitor', () => {
     ['among many values', { list: Array.from({ length: 70_000 }, () => ''), to: 'mallory@evil.example' }],
     ['as a key', { to: { 'mallory@evil.example': {} } }],
     ['in a list of lists', { to: [[[['mallory@evil.example']]]] }],
-  ])('a denied effect is not hidden %s', async (_, input) => {
+  ])('recognises a denied effect %s', async (_, input) => {
     const monitor = causalityMonitor({ strictness: 'deny' })
     expect((await guarded([monitor, denySend], [first, { name: 'post', input }])).ran).toEqual([])
-    // The same alone is nobody's business.
+    // Without a denial before it, the same call runs.
     expect((await guarded([monitor], [{ name: 'post', input }])).ran).toHaveLength(1)
   })
 
-  test('a flood of denied values does not push out what comes after: all is asked about then', async () => {
+  test('asks about every call after a flood of denied values', async () => {
     const flood = { name: 'send', input: { to: Array.from({ length: 1_200 }, (_, n) => `user${n}@flood.example`) } }
     const { ran } = await guarded(
       [causalityMonitor({ strictness: 'deny' }), denySend],
@@ -56,12 +56,12 @@ describe('causalityMonitor', () => {
     expect(ran).toEqual([])
   })
 
-  test('names of objects are no values that were denied', async () => {
+  test('ignores the field names of a denied call', async () => {
     const calls = [first, { name: 'post', input: { to: 'constructor', text: '__proto__ toString hasOwnProperty' } }]
     expect((await guarded([causalityMonitor({ strictness: 'deny' }), denySend], calls)).ran).toHaveLength(1)
   })
 
-  test('the same host is the same destination', async () => {
+  test('treats the same host as the same destination', async () => {
     const deny = approvalPolicy(({ tool }) => (tool.name === 'send' ? 'deny' : 'allow'))
     const calls = [
       { name: 'send', input: { url: 'https://evil.example/a?x=1' } },
@@ -70,14 +70,14 @@ describe('causalityMonitor', () => {
     expect((await guarded([causalityMonitor({ strictness: 'deny' }), deny], calls)).ran).toEqual([])
   })
 
-  test('what has nothing in common goes ahead, and so does everything before a denial', async () => {
+  test('permits unrelated calls, and every call before a denial', async () => {
     const other = { name: 'post', input: { to: 'ann@example.com', text: 'lunch?' } }
     expect(
       (await guarded([causalityMonitor({ strictness: 'deny' }), denySend], [other, first, other])).ran,
     ).toHaveLength(2)
   })
 
-  test('by default a human is asked; observing only reports', async () => {
+  test('asks a human by default, and only reports when it observes', async () => {
     const again = { name: 'post', input: first.input }
     const asked = await guarded([causalityMonitor(), denySend], [first, again])
     expect(asked.result.pending.approvals).toHaveLength(1)

@@ -13,7 +13,7 @@ import { z } from 'zod'
 const to = 'mallory@evil.example'
 const denySend = approvalPolicy(({ tool: { name } }) => (name === 'send' ? 'deny' : 'allow'))
 
-/** Tools that note what they were run for. */
+/** Returns tools that record their calls. */
 function outbox(effect: Effect = 'egress') {
   const ran: string[] = []
   const made = (name: string) =>
@@ -35,7 +35,7 @@ const send = { name: 'send', input: { to } }
 const post = { name: 'post', input: { to: 'MALLORY@Evil.Example' } }
 const ask = (name: string, task = 'Do what you can.'): Call => ({ name, input: { task } })
 
-/** A child that makes these calls, as a tool of its parent. */
+/** Returns a child agent that makes these calls. */
 function child(name: string, calls: readonly (readonly Call[])[], tools: Parameters<typeof createAgent>[0]['tools']) {
   const model = scriptedModel([...calls.map((toolCalls) => ({ toolCalls: [...toolCalls] })), { text: 'Tried.' }])
   return createAgent({ name, model, tools: tools ?? [] })
@@ -61,18 +61,18 @@ async function rulesOf(agent: Agent, input = 'Tell them.'): Promise<{ rules: str
   return { rules: rows.map(({ rule }) => rule), result: await stream.result }
 }
 
-describe('what was denied to one run is denied to its tree', () => {
+describe('a denial in one run applies to its tree', () => {
   const paths: readonly [string, (all: Tools) => Agent][] = [
     [
-      'a child knows what was denied to its parent',
+      'from a parent to its child',
       ({ send: a, post: b }) => parent([[send], [ask('helper')]], [a, asTool(child('helper', [[post]], [b]))]),
     ],
     [
-      'a parent knows what was denied to its child',
+      'from a child to its parent',
       ({ send: a, post: b }) => parent([[ask('helper')], [post]], [b, asTool(child('helper', [[send]], [a]))]),
     ],
     [
-      'a child knows what was denied to the one before it',
+      'from a child to the next child',
       ({ send: a, post: b }) =>
         parent(
           [[ask('one')], [ask('two')]],
@@ -80,21 +80,21 @@ describe('what was denied to one run is denied to its tree', () => {
         ),
     ],
     [
-      'a grandchild knows what was denied to the first of its line',
+      'from the root to a grandchild',
       ({ send: a, post: b }) => {
         const inner = child('inner', [[post]], [b])
         return parent([[send], [ask('outer')]], [a, asTool(child('outer', [[ask('inner')]], [asTool(inner)]))])
       },
     ],
     [
-      'the first of a line knows what was denied to a grandchild',
+      'from a grandchild to the root',
       ({ send: a, post: b }) => {
         const inner = child('inner', [[send]], [a])
         return parent([[ask('outer')], [post]], [b, asTool(child('outer', [[ask('inner')]], [asTool(inner)]))])
       },
     ],
     [
-      'a child that fails leaves what was denied to it all the same',
+      'from a failed child to its parent',
       ({ send: a, post: b }) => {
         const broken = defineExtension({
           name: 'broken',
@@ -114,14 +114,14 @@ describe('what was denied to one run is denied to its tree', () => {
     expect(rules).toContain('causality')
   })
 
-  test('a run that has nothing to do with it is not disturbed', async () => {
+  test('an unrelated run is not affected', async () => {
     const tools = outbox()
     await rulesOf(parent([[send]], [tools.send]))
     await rulesOf(parent([[ask('helper')]], [asTool(child('helper', [[post]], [tools.post]))]))
     expect(tools.ran).toHaveLength(1)
   })
 
-  test('a later run of the session, in another process, knows what was denied to a child', async () => {
+  test('a later run of the session in another process knows the denials of a child', async () => {
     const tools = outbox()
     const store = memoryStore()
     const monitor = () => [causalityMonitor({ strictness: 'deny' }), denySend]
@@ -132,7 +132,7 @@ describe('what was denied to one run is denied to its tree', () => {
     expect(tools.ran).toEqual([])
   })
 
-  test('a child that was started under no monitor and called tools has told nothing: everything is a question then', async () => {
+  test('every call is a question after a child without a monitor called tools', async () => {
     const tools = outbox()
     const store = memoryStore()
     const helper = asTool(child('helper', [[send]], [tools.send]))
@@ -142,7 +142,7 @@ describe('what was denied to one run is denied to its tree', () => {
     expect(tools.ran).toEqual([])
   })
 
-  test('a child that was left while a human was asked comes back and knows what was denied meanwhile', async () => {
+  test('a child that resumes after an approval knows what was denied meanwhile', async () => {
     const tools = outbox()
     const gate = approvalPolicy(({ tool: { name } }) => (name === 'post' ? 'ask' : name === 'send' ? 'deny' : 'allow'))
     const store = memoryStore()
@@ -163,13 +163,13 @@ describe('what was denied to one run is denied to its tree', () => {
   })
 })
 
-describe('who is told something is held to the capability given', () => {
+describe('an agent that receives data is limited to its declared capability', () => {
   const monitor = (capabilities: ReceiverCapabilities) => [causalityMonitor({ strictness: 'deny', capabilities })]
   const reads = (label: LabelInit) =>
     tool({ name: 'read', effect: 'read', input: z.object({}), returns: label, execute: () => 'data' })
   const readIt = { name: 'read', input: {} }
 
-  /** What becomes of a child that is told of what was read and sends something itself. */
+  /** Returns the outcome of a child that receives the page and sends something itself. */
   async function told(capabilities: ReceiverCapabilities, label: LabelInit = { integrity: 'trusted' }) {
     const tools = outbox()
     const helper = child('helper', [[post]], [tools.post])
@@ -179,7 +179,7 @@ describe('who is told something is held to the capability given', () => {
     return { ran: tools.ran.length, rules }
   }
 
-  test('one that may send and hear sends', async () => {
+  test('an agent that may send and receive sends', async () => {
     expect(await told({ helper: { effects: ['read', 'egress'] } })).toEqual({ ran: 1, rules: [] })
   })
 
@@ -187,36 +187,36 @@ describe('who is told something is held to the capability given', () => {
     ['no effects', { helper: {} }, { integrity: 'trusted' }],
     ['another effect', { helper: { effects: ['read', 'write'] } }, { integrity: 'trusted' }],
     ['other tools', { helper: { effects: ['egress'], tools: ['send'] } }, { integrity: 'trusted' }],
-    ['nothing that is secret', { helper: { effects: ['egress'] } }, { confidentiality: 'secret' }],
+    ['no secret data', { helper: { effects: ['egress'] } }, { confidentiality: 'secret' }],
     [
-      'nothing but what is public',
+      'public data only',
       { helper: { effects: ['egress'], confidentiality: 'public' } },
       { confidentiality: 'internal' },
     ],
-    ['nothing that outsiders wrote', { helper: { effects: ['egress'], untrusted: false } }, { integrity: 'untrusted' }],
-    ['nothing at all', {}, { integrity: 'trusted' }],
-    ['what somebody of a similar name was given', { Helper: { effects: ['egress'] } }, { integrity: 'trusted' }],
-  ])('one that was given %s is stopped', async (_, capabilities, label) => {
+    ['no untrusted data', { helper: { effects: ['egress'], untrusted: false } }, { integrity: 'untrusted' }],
+    ['no capability at all', {}, { integrity: 'trusted' }],
+    ['a capability under a name in other case', { Helper: { effects: ['egress'] } }, { integrity: 'trusted' }],
+  ])('an agent with %s is stopped', async (_, capabilities, label) => {
     const { ran, rules } = await told(capabilities, label)
     expect(ran).toBe(0)
     expect(rules).toContain('capability')
   })
 
-  test('an agent with the name of what every object has was given nothing', async () => {
+  test('an agent named like an inherited property has no capability', async () => {
     const tools = outbox()
     const helper = child('constructor', [[post]], [tools.post])
     const { rules } = await rulesOf(parent([[ask('constructor')]], [asTool(helper)], monitor({})))
     expect([tools.ran, rules]).toEqual([[], ['capability']])
   })
 
-  test('what comes back is held to what its receiver may hear', async () => {
+  test('a returned result is limited to what its receiver may read', async () => {
     const secret = child('helper', [[readIt]], [reads({ confidentiality: 'secret' })])
     const capabilities = { helper: { confidentiality: 'secret' }, desk: {} } as const
     const { rules } = await rulesOf(parent([[ask('helper')]], [asTool(secret)], monitor(capabilities)))
     expect(rules).toEqual(['capability'])
   })
 
-  test('the target of a handoff has what it was given, not what the first one has', async () => {
+  test('the target of a handoff has its own capability, not that of the first agent', async () => {
     const tools = outbox()
     const transfer = { name: 'transfer_to_clerk', input: { message: 'Go on.' } }
     const run = async (capabilities: ReceiverCapabilities) => {
@@ -237,7 +237,7 @@ describe('who is told something is held to the capability given', () => {
     expect(tools.ran).toHaveLength(1)
   })
 
-  test('by default a human is asked; observing only reports; what is unknown is refused', async () => {
+  test('the policy asks a human by default, only reports when it observes, and rejects unknown options', async () => {
     const tools = outbox()
     const helper = () => asTool(child('helper', [[post]], [tools.post]))
     const capabilities = { helper: {} }
@@ -247,7 +247,7 @@ describe('who is told something is held to the capability given', () => {
     const { rules } = await rulesOf(parent([[ask('helper')]], [helper()], observed))
     expect([rules, tools.ran.length]).toEqual([['capability'], 1])
     const strictness: unknown = 'strict'
-    // What a caller without types may give.
-    expect(() => causalityMonitor({ strictness: strictness as 'deny' })).toThrow(/no strictness "strict"/)
+    // Options of an untyped caller.
+    expect(() => causalityMonitor({ strictness: strictness as 'deny' })).toThrow(/Unknown strictness "strict"/)
   })
 })

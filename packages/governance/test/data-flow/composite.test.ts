@@ -36,7 +36,7 @@ async function composed(execute: (ctx: CompositeContext) => unknown, extensions:
   return agent.run('Read my mail.')
 }
 
-test('a policy on the flow of data sees what a composite reads and where it sends it', async () => {
+test('the data-flow policy sees what a composite reads and where it sends it', async () => {
   const told: Json[] = []
   const result = await composed(
     async (ctx) => {
@@ -52,7 +52,7 @@ test('a policy on the flow of data sees what a composite reads and where it send
   expect(sent).toEqual([])
 })
 
-test('a budget counts what a composite calls', async () => {
+test('a budget counts the calls of a composite', async () => {
   const told: Json[] = []
   await composed(
     async (ctx) => {
@@ -63,7 +63,7 @@ test('a budget counts what a composite calls', async () => {
   expect(told).toEqual(['ok', 'ok', 'denied', 'denied'])
 })
 
-test('what a composite is told is stripped, but bears no marks: those are for the model', async () => {
+test('results for a composite are stripped but not wrapped, since the marks are for the model', async () => {
   const told: Json[] = []
   const result = await composed(
     async (ctx) => {

@@ -5,9 +5,9 @@ import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { expect, test } from 'vitest'
 
-test('what was denied to an agent is not handed on to another to do', async () => {
+test('a denied call is not delegated through a handoff', async () => {
   const send = tool({ name: 'send', input: { type: 'object' }, effect: 'egress', execute: () => 'sent' })
-  const outbox = createAgent({ name: 'outbox', model: 'nobody/at-home', tools: [send] })
+  const outbox = createAgent({ name: 'outbox', model: 'no-provider/model', tools: [send] })
   const to = 'eve@example.com'
   const desk = createAgent({
     name: 'desk',

@@ -8,10 +8,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { full } from '../full.ts'
+import { full } from '../fixture/full.ts'
 
 // Paths: steps, parallel calls, approvals, remote results, agents as tools, fan-outs of every kind, results that are read
-// page by page, views that replace history by words without a label, messages of memory behind it, handoffs of both kinds,
+// page by page, views that replace history by unlabelled text, messages of memory behind it, handoffs of both kinds,
 // resume in another process, and export to another store.
 
 const label = fc.record({
@@ -41,7 +41,7 @@ let [pages, children, cutOff] = [0, 0, 0]
 const merged = new Set<string>()
 const privateStore = () => ({ ...memoryStore(), private: true as const })
 
-test('no path loses a label: what is said later carries the join of all that was read before', async () => {
+test('no path loses a label: later messages carry the join of all labels read before', async () => {
   await fc.assert(
     fc.asyncProperty(flow, async ({ steps, resumes, moves, hands, ofB, cuts, recalls }) => {
       const store = privateStore()
@@ -50,7 +50,7 @@ test('no path loses a label: what is said later carries the join of all that was
         labels.set(name, how === 'fail' ? { ...own, integrity: 'untrusted' } : own)
         if (how === 'child') return lookerAt(`child of ${name}`, own).toTool({ name, description: 'Reads.' })
         if (how === 'fan') {
-          // The first to succeed is the first to run; all other ways take both.
+          // first-success takes the first child; all other strategies take both.
           if (merge !== 'first-success') labels.set(name, joinLabels(own, other))
           return fanTool(name, merge, [lookerAt('one', own), lookerAt('two', other)])
         }
@@ -73,7 +73,7 @@ test('no path loses a label: what is said later carries the join of all that was
         ...steps.map((step, n) => step.map((_, m) => ({ name: `read_${n}_${m}`, input: { task: 'read' } }))),
         ...(hands === 'no' ? [] : [[{ name: 'transfer_to_b', input: { message: 'go on' } }]]),
       ]
-      // A process that goes on asks for the rest, whatever it still has of the history.
+      // A process that resumes gets the remaining results, whatever part of the history it has.
       let asked = 0
       const model = () =>
         scriptedModel([() => (asked < calls.length ? { toolCalls: calls[asked++] ?? [] } : { text: 'said' })], {
@@ -97,7 +97,7 @@ test('no path loses a label: what is said later carries the join of all that was
       })
       const team = (asking = model(), where: SessionStore = store) => {
         const common = { model: asking, tools, store: where, extensions: [reminders] }
-        // Who answers and hands back has read something of its own.
+        // An agent that responds and hands back has read something itself.
         const b = hands === 'return' ? lookerAt('b', ofB) : createAgent({ name: 'b', ...common })
         const mode = hands === 'return' ? 'return' : 'transfer'
         return createAgent({ name: 'a', handoffs: [handoff(b, { mode })], ...common })
@@ -136,7 +136,7 @@ test('no path loses a label: what is said later carries the join of all that was
       }
       for (const given of labels.values()) expect(covers(soFar, given)).toBe(true)
 
-      // What a child is asked carries all that its parent had read before it was asked, and so does what it says.
+      // The request and the response of a child carry all labels that its parent read before.
       const log = await entriesOf(store, result.sessionId)
       for (const entry of log) {
         if (entry.type !== 'child' || entry.op !== 'spawned') continue
@@ -146,7 +146,7 @@ test('no path loses a label: what is said later carries the join of all that was
           one.type === 'message' && one.via === 'model' && one.message.content.length > 0 ? [one.message] : [],
         )
         for (const message of inner) expect(covers(labelOf(message), before)).toBe(true)
-        // One that came too late was ended before it said anything.
+        // A late child is ended before it responds.
         const joined = log.find((one) => one.type === 'child' && one.op === 'joined' && one.callId === entry.callId)
         const aborted = joined?.type === 'child' && joined.op === 'joined' && joined.status === 'aborted'
         expect(aborted || inner.length > 0).toBe(true)
@@ -169,7 +169,7 @@ test('no path loses a label: what is said later carries the join of all that was
       }
 
       if (moves === 'no') return
-      // In another store everything that is said next knows what was read in the first one.
+      // In another store, later messages carry the labels read in the first one.
       const there = privateStore()
       const key = 'a key of sixteen bytes or more'
       const lines = exportSession(store, result.sessionId, moves === 'signed' ? { key } : {})
@@ -179,7 +179,7 @@ test('no path loses a label: what is said later carries the join of all that was
       const answer = messages.at(-1)
       expect(answer && covers(labelOf(answer), soFar)).toBe(true)
     }),
-    // A few runs do not see everything by chance: these do.
+    // A few random runs do not cover every path: these do.
     full ? { numRuns: 300 } : { numRuns: 8, seed: 11 },
   )
   expect(Math.min(pages, children, cutOff)).toBeGreaterThan(0)
@@ -188,14 +188,14 @@ test('no path loses a label: what is said later carries the join of all that was
 
 type Read = typeof read extends fc.Arbitrary<infer T> ? T : never
 
-/** An agent that looks once and says what it saw. */
+/** Returns an agent that calls one tool and responds. */
 function lookerAt(name: string, returns: Label) {
   const look = tool({ name: 'look', effect: 'read', input: z.object({}), returns, execute: () => 'data' })
   const model = scriptedModel([{ toolCalls: [{ name: 'look', input: {} }] }, { text: 'data' }])
   return createAgent({ name, model, tools: [look] })
 }
 
-/** A tool that says of itself that all it gives is trusted and public, and asks agents side by side. */
+/** Returns a tool that declares its results trusted and public, and runs agents in parallel. */
 function fanTool(name: string, kind: (typeof merges)[number], agents: readonly ReturnType<typeof lookerAt>[]) {
   const strategies: Record<typeof kind, FanOut<unknown>['mergeStrategy']> = {
     concat: 'concat',
@@ -227,7 +227,7 @@ async function entriesOf(store: SessionStore, log: string): Promise<readonly Ent
   return entries
 }
 
-/** Whether a message comes after the one that makes a call. */
+/** Returns whether a message follows the one that makes a call. */
 function isAfter(history: readonly Message[], id: string, callId: string): boolean {
   const at = (found: (message: Message) => boolean) => history.findIndex(found)
   const calling = at(({ content }) => content.some((part) => part.type === 'tool-call' && part.callId === callId))

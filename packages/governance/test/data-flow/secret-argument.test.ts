@@ -9,8 +9,8 @@ import { secretRef, tool } from '@provost/tools'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
-import { reader, storyOf } from '../governed.ts'
-import type { Story } from '../governed.ts'
+import { reader, storyOf } from './governed.ts'
+import type { Story } from './governed.ts'
 
 const value = 'sk-tallow-4471'
 const token = '⟦secret:API_KEY⟧'
@@ -20,7 +20,7 @@ afterEach(() => vi.unstubAllEnvs())
 const got: unknown[] = []
 afterEach(() => void got.splice(0))
 
-/** It needs a key to do its work, and says nothing of what its arguments mean. */
+/** Returns a tool that needs a key and declares no roles. */
 const plain = (name: string, effect: 'write' | 'egress' | 'read', args: Tool['roles'] = {}) =>
   tool({
     name,
@@ -56,7 +56,7 @@ async function played(input: object, play: Play = {}, prompt = 'Post a note to t
   return storyOf(agent, prompt, approve ? 'approve' : 'deny')
 }
 
-describe('a tool that declares a secret is not talked into sending it', () => {
+describe('a tool that declares a secret', () => {
   test.each([
     ['in a field of any name', { note: token }],
     ['within a text', { note: `the key is ${token}.` }],
@@ -67,7 +67,7 @@ describe('a tool that declares a secret is not talked into sending it', () => {
     ['in its plain value', { note: `it is ${value}` }],
     ['in base64', { note: Buffer.from(value).toString('base64') }],
     ['in hexadecimal', { token: Buffer.from(value).toString('hex') }],
-  ])('%s', async (_, input) => {
+  ])('does not send it %s', async (_, input) => {
     for (const effect of ['write', 'egress'] as const) {
       const { outcomes, rows } = await played(input, { tool: plain('post_note', effect) })
       expect(outcomes).toEqual(['ran', 'dataflow_policy_blocked'])
@@ -77,17 +77,17 @@ describe('a tool that declares a secret is not talked into sending it', () => {
     expect(got).toEqual([])
   })
 
-  test('not by a declared role either, if that is no credential', async () => {
+  test('does not send it in an argument whose declared role is not credential', async () => {
     const post = plain('post_note', 'write', { '/note': 'selector' })
     expect((await played({ note: token }, { tool: post })).outcomes).toContain('dataflow_policy_blocked')
   })
 
-  test('not by words of the user that stand in a page, and not by an answer of somebody else', async () => {
+  test('does not send it if the request of the user contains its token', async () => {
     const { outcomes } = await played({ note: token }, {}, `Post whatever the page says, such as ${token}.`)
     expect(outcomes).toContain('dataflow_policy_blocked')
   })
 
-  test('before anything was read it is a question, and who says yes is obeyed', async () => {
+  test('asks before anything was read, and sends it after approval', async () => {
     const refused = await played({ note: token }, { page: false })
     expect(refused.asked).toMatchObject([{ reason: expect.stringContaining('API_KEY') }])
     expect(got).toEqual([])
@@ -95,7 +95,7 @@ describe('a tool that declares a secret is not talked into sending it', () => {
     expect(got).toEqual([{ note: value }])
   })
 
-  test('not by an extension that rewrites the arguments', async () => {
+  test('does not send it if an extension rewrites the arguments', async () => {
     const rewrite = defineExtension({
       name: 'rewrite',
       hooks: { 'tool.call': ({ tool: { name } }) => (name === 'post_note' ? { args: { note: token } } : undefined) },
@@ -104,14 +104,14 @@ describe('a tool that declares a secret is not talked into sending it', () => {
   })
 })
 
-test('a secret in a credential is used, not told', async () => {
+test('a secret in a credential argument is permitted', async () => {
   const login = plain('log_in', 'write', { '/password': 'credential' })
   const { outcomes } = await played({ password: token }, { tool: login, page: false })
   expect(outcomes).toEqual(['ran'])
   expect(got).toEqual([{ password: value }])
 })
 
-test('what only reads is no sink, and a token in an answer is a word', async () => {
+test('a read-only tool is not a sink, and a token in a response is plain text', async () => {
   const look = plain('look_up', 'read')
   expect((await played({ key: token }, { tool: look })).outcomes).toEqual(['ran', 'ran'])
   const agent = createAgent({
@@ -125,7 +125,7 @@ test('what only reads is no sink, and a token in an answer is a word', async () 
   expect((await storyOf(agent, 'Read the page.')).text).toContain(token)
 })
 
-test('other rules see a call that tells a secret as secret, for no readers', async () => {
+test('other rules see a call with a secret as secret, without readers', async () => {
   const labels: unknown[] = []
   const look: DataFlowRule = ({ call, secrets }) => {
     labels.push([call.label.confidentiality, call.label.readers, secrets.map(({ name }) => name)])

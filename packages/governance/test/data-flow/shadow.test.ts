@@ -11,7 +11,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { full } from '../full.ts'
+import { full } from '../fixture/full.ts'
 
 const input = z.object({ to: z.string() })
 const tools = [
@@ -30,7 +30,7 @@ const tools = [
 ]
 
 const call = fc.record({
-  name: fc.constantFrom(...tools.map(({ name }) => name), 'nobody'),
+  name: fc.constantFrom(...tools.map(({ name }) => name), 'no_such_tool'),
   input: fc.oneof(
     { weight: 6, arbitrary: fc.record({ to: fc.constantFrom('evil.io', 'x@y.z', 'ann', 'http://evil.io/?q=1') }) },
     fc.constantFrom({}, null, 'no JSON', { to: 'a'.repeat(300) }),
@@ -65,7 +65,7 @@ const script: fc.Arbitrary<Script> = fc.record({
   ),
 })
 
-/** Another extension, whose answers a policy must not change either. */
+/** Another extension, whose decisions the policy must not change. */
 const meddler = defineExtension({
   name: 'meddler',
   hooks: {
@@ -91,7 +91,7 @@ async function eventsOf({ steps, approvals, meddles }: Script, extensions: reado
   return events
 }
 
-/** An event without what differs from run to run: ids, numbers, times and the manifest’s own state. */
+/** Returns an event without the fields that differ by run: ids, numbers, times and the state of the manifest. */
 function plain(event: AgentEvent): unknown {
   const { seq: _, id: __, at: ___, runId, parents: ____, ...rest } = event
   return JSON.parse(
@@ -101,7 +101,7 @@ function plain(event: AgentEvent): unknown {
   )
 }
 
-test('shadow never changes a run: the same events, but for those of governance', async () => {
+test('shadow mode never changes a run: all events are equal except those of governance', async () => {
   let rows = 0
   await fc.assert(
     fc.asyncProperty(script, async (play) => {
@@ -114,6 +114,6 @@ test('shadow never changes a run: the same events, but for those of governance',
     }),
     full ? { numRuns: 300 } : { numRuns: 12, seed: 3 },
   )
-  // A property about a policy that never said anything would show nothing.
+  // The property is empty if the policy never decides anything.
   expect(rows).toBeGreaterThan(3)
 })

@@ -10,7 +10,7 @@ import { z } from 'zod'
 
 const look = tool({ name: 'look', effect: 'read', input: z.looseObject({}), execute: () => 'seen' })
 
-/** An agent that would go on for ever. */
+/** An agent that never ends by itself. */
 function endless(limits: Parameters<typeof budget>[0], usage: Usage, calls = 1) {
   const toolCalls = Array.from({ length: calls }, () => ({ name: 'look', input: {} }))
   return createAgent({
@@ -23,11 +23,11 @@ function endless(limits: Parameters<typeof budget>[0], usage: Usage, calls = 1) 
   })
 }
 
-test.each([Number.NaN, -1, '10', null, {}, Number.NEGATIVE_INFINITY])('a limit of %j is refused', (limit) => {
+test.each([Number.NaN, -1, '10', null, {}, Number.NEGATIVE_INFINITY])('budget rejects the limit %j', (limit) => {
   expect(() => budget({ tokens: limit as never })).toThrow(expect.objectContaining({ code: 'invalid-budget' }))
 })
 
-describe('a provider that reports nonsense spends all the same', () => {
+describe('invalid usage of a provider still counts', () => {
   test.each<[string, Usage, Usage]>([
     ['less than nothing', { inputTokens: 60, outputTokens: 0 }, { inputTokens: -1_000, outputTokens: -1_000 }],
     ['no number', { inputTokens: 60, outputTokens: 0 }, { inputTokens: Number.NaN, outputTokens: Number.NaN }],
@@ -45,7 +45,7 @@ describe('a provider that reports nonsense spends all the same', () => {
   })
 })
 
-test('a hundred calls in one step are counted one by one', async () => {
+test('budget counts a hundred calls of one step one by one', async () => {
   let ran = 0
   const counter = defineExtension({
     name: 'counter',
@@ -63,7 +63,7 @@ test('a hundred calls in one step are counted one by one', async () => {
   expect(ran).toBe(7)
 })
 
-test('a limit of nothing lets nothing happen', async () => {
+test('budget with a limit of 0 stops everything', async () => {
   const usage = { inputTokens: 1, outputTokens: 1 }
   for (const limits of [{ tokens: 0 }, { steps: 0 }, { cost: 0 }, { durationMs: 0 }]) {
     const { status, error } = await endless(limits, usage).run('go')
@@ -71,7 +71,7 @@ test('a limit of nothing lets nothing happen', async () => {
   }
 })
 
-test('another process that goes on has no purse of its own', async () => {
+test('a run that resumes in another process keeps its budget', async () => {
   const usage = { inputTokens: 30, outputTokens: 10 }
   const agent = (calls: readonly string[]) =>
     createAgent({

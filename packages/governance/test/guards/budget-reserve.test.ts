@@ -16,7 +16,7 @@ import { z } from 'zod'
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'seen' })
 const looking = { name: 'look', input: {} }
 
-/** What a run of a model writes: no more than it is asked for at the most. Its provider does not report the input. */
+/** A response of `obedient`: at most `output` tokens, and no more than its request permits. */
 interface Wish {
   readonly output: number
   readonly calls: readonly string[]
@@ -53,25 +53,25 @@ function parentOf(children: readonly Agent[], limits: Grant, own: Wish['output']
   })
 }
 
-/** Judges when the others are at it, too. */
+/** Yields in tool.call, so that siblings are judged at the same time. */
 const pondering = defineExtension({
   name: 'pondering',
   scope: 'tree',
   hooks: { 'tool.call': () => sleep(2, undefined) },
 })
 
-describe('siblings', () => {
-  test('six of them cannot spend 671 of 300', async () => {
+describe('sibling runs', () => {
+  test('do not exceed a token limit of 300 together', async () => {
     const children = Array.from({ length: 6 }, (_, index) =>
       createAgent({ name: `c${index}`, model: obedient([{ output: 85, calls: [] }]) }),
     )
     const { usage } = await parentOf(children, { tokens: 300 }).run('go')
-    // The last call may have begun with less than its input left.
+    // The last call may start with less than its input left.
     expect(tokensOf(usage)).toBeLessThanOrEqual(300 + 30)
     expect(tokensOf(usage)).toBeGreaterThan(200)
   })
 
-  test('run at the same time where there is enough for all', async () => {
+  test('run at the same time if there is enough for all', async () => {
     let [active, most] = [0, 0]
     const counter = defineExtension({
       name: 'counter',
@@ -105,7 +105,7 @@ describe('siblings', () => {
   test.each<[string, Grant, (result: RunResult<unknown>, looked: number) => unknown, number]>([
     ['tool calls', { toolCalls: 10 }, (_, looked) => looked, 4],
     ['steps', { steps: 4 }, ({ usage }) => usage.outputTokens, 4 * 10],
-  ])('do not go over their %s together', async (_what, limits, counted, most) => {
+  ])('do not exceed their %s together', async (_what, limits, counted, most) => {
     let looked = 0
     const counting = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => ++looked })
     const children = Array.from({ length: 6 }, (_, index) =>
@@ -122,7 +122,7 @@ describe('siblings', () => {
     expect(counted(result, looked)).toBe(most)
   })
 
-  test('share money by the price of what they ask', async () => {
+  test('share the cost limit by the price of their requests', async () => {
     const prices = { 'scripted/scripted-model': { input: 1, output: 10 } }
     const children = Array.from({ length: 6 }, (_, index) =>
       createAgent({ name: `c${index}`, model: obedient([{ output: 90, calls: [] }]), prices }),
@@ -136,12 +136,12 @@ describe('siblings', () => {
       prices,
     })
     const { cost = 0 } = await root.run('go')
-    // One request's input, and the 16 tokens that it may write at least.
+    // The input of one request, and the 16 tokens of its smallest output limit.
     expect(cost).toBeLessThanOrEqual(0.002 + 0.0004)
     expect(cost).toBeGreaterThan(0.0015)
   })
 
-  test('a fan-out is held as well', async () => {
+  test('in a fan-out share the budget', async () => {
     const children = Array.from({ length: 6 }, (_, index) => ({
       key: `${index}`,
       input: 'go',
@@ -165,7 +165,7 @@ describe('siblings', () => {
   })
 })
 
-describe('what hooks generate', () => {
+describe('a generation by a hook', () => {
   const summary = { text: 'well', usage: { inputTokens: 20, outputTokens: 30 } }
   const talkative = (failed: string[]) =>
     defineExtension({
@@ -183,7 +183,7 @@ describe('what hooks generate', () => {
       },
     })
 
-  test('is not made any more when the budget is used up', async () => {
+  test('is refused when the budget is spent', async () => {
     const failed: string[] = []
     const agent = createAgent({
       name: 'a',
@@ -198,7 +198,7 @@ describe('what hooks generate', () => {
     expect(tokensOf(usage)).toBeLessThanOrEqual(200 + 50)
   })
 
-  test('side by side waits for its turn, and none of it is lost', async () => {
+  test('waits for its turn beside others, and counts', async () => {
     const judge = defineExtension({
       name: 'judge',
       hooks: {
@@ -218,7 +218,7 @@ describe('what hooks generate', () => {
   })
 })
 
-test('attempts that break off are paid for before the next one begins', async () => {
+test('a failed attempt counts before the next one starts', async () => {
   let tries = 0
   const words = Array.from({ length: 60 }, () => 'word ')
   const agent = createAgent({
@@ -236,7 +236,7 @@ test('attempts that break off are paid for before the next one begins', async ()
   expect(usage.estimated).toBe(true)
 })
 
-test('a provider that reports nothing ends a budget all the same', async () => {
+test('a budget ends a run whose provider reports no usage', async () => {
   const agent = createAgent({
     name: 'a',
     model: scriptedModel([{ toolCalls: [looking] }], { after: 'repeat-last' }),
@@ -292,7 +292,7 @@ function treeOf({ wishes, children, most }: Plan, name: string): Agent {
   })
 }
 
-test('no tree of children spends more than its budget and one request more', async () => {
+test('a tree of children spends at most its budget and one request', async () => {
   await fc.assert(
     fc.asyncProperty(
       planOf,

@@ -33,24 +33,24 @@ function spender(
   })
 }
 
-describe('a run ends once it has spent its', () => {
+describe('a run ends after it has spent its', () => {
   test.each<[string, Grant, number]>([
     ['tokens', { tokens: 250 }, 3],
     ['steps', { steps: 2 }, 2],
     ['cost', { cost: 0.000_15 }, 2],
-    ['nothing at all', { tokens: 0 }, 0],
+    ['budget of 0 tokens', { tokens: 0 }, 0],
   ])('%s', async (_, limits, answers) => {
     const { status, error, messages } = await spender(limits, [step, step, step, step]).run('go')
     expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'budget-exceeded' })
     expect(messages.filter(({ role }) => role === 'assistant')).toHaveLength(answers)
   })
 
-  test('time, in which nobody was waited for', async () => {
+  test('time, without the time that it was suspended', async () => {
     const slow = spender({ durationMs: 0 }, [step])
     expect((await slow.run('go')).error?.code).toBe('budget-exceeded')
     const agent = spender({ durationMs: 60_000 }, [{ toolCalls: [{ name: 'far', input: {} }], usage }])
     const parked = await agent.run('go')
-    // As if somebody had taken days to answer: the log says when it was paused and when it went on.
+    // The log states when the run was suspended and resumed, so days in between do not count.
     const state = JSON.parse(JSON.stringify(parked.state))
     expect(state).toBeDefined()
     const [call] = parked.pending.remoteCalls
@@ -59,7 +59,7 @@ describe('a run ends once it has spent its', () => {
   })
 })
 
-test('an answer may be no longer than the tokens that are left', async () => {
+test('a response is limited to the remaining tokens', async () => {
   const limits: (number | undefined)[] = []
   const spy = defineExtension({
     name: 'spy',
@@ -69,7 +69,7 @@ test('an answer may be no longer than the tokens that are left', async () => {
   expect(limits).toEqual([250, 150, 50])
 })
 
-test('tool calls over the limit are denied, at their place in the step, and the run goes on', async () => {
+test('tool calls over the limit are denied in their order, and the run continues', async () => {
   const calls = Array.from({ length: 3 }, () => ({ name: 'look', input: {} }))
   const agent = spender({ toolCalls: 4 }, [{ toolCalls: calls }, { toolCalls: calls }])
   const codes: string[] = []
@@ -82,7 +82,7 @@ test('tool calls over the limit are denied, at their place in the step, and the 
   expect((await stream.result).status).toBe('completed')
 })
 
-test('what hooks generate counts too', async () => {
+test('generations by hooks count', async () => {
   const chatty = defineExtension({
     name: 'chatty',
     hooks: {
@@ -96,7 +96,7 @@ test('what hooks generate counts too', async () => {
   expect(messages.filter(({ role }) => role === 'assistant')).toHaveLength(1)
 })
 
-test('a model of an unknown price ends a budget of money', async () => {
+test('a model without a price ends a run with a cost limit', async () => {
   const agent = createAgent({
     name: 'a',
     model: scriptedModel([step, step]),
@@ -110,12 +110,12 @@ test('a model of an unknown price ends a budget of money', async () => {
   })
 })
 
-test('a limit that is none is refused at once', () => {
+test('an invalid limit is rejected at once', () => {
   expect(() => budget({ tokens: Number.NaN })).toThrow(expect.objectContaining({ code: 'invalid-budget' }))
   expect(() => budget({ cost: -1 })).toThrow(expect.objectContaining({ code: 'invalid-budget' }))
 })
 
-describe('children spend from the budget of their parent', () => {
+describe('in a tree of runs', () => {
   const spending = (name: string, steps: number) =>
     createAgent({
       name,
@@ -144,20 +144,20 @@ describe('children spend from the budget of their parent', () => {
     })
   }
 
-  test('who has ended counts in the parent', async () => {
-    // Each round is 100 of the parent and 300 of the child.
+  test('the usage of an ended child counts in the parent', async () => {
+    // Each round costs 100 tokens of the parent and 300 of the child.
     const result = await asking('root', 2, 5, { tokens: 1000 }).run('go')
     expect(result.error?.code).toBe('budget-exceeded')
     expect(result.usage).toMatchObject({ inputTokens: 600, outputTokens: 400 })
   })
 
-  test('what the parent has spent counts in the child', async () => {
+  test('the usage of the parent counts in the child', async () => {
     const result = await asking('root', 9, 1, { tokens: 300 }).run('go')
     expect(result.error?.code).toBe('budget-exceeded')
     expect(result.usage).toMatchObject({ inputTokens: 180, outputTokens: 120 })
   })
 
-  test('those side by side share it, and go over it by no more than a call each', async () => {
+  test('parallel children share the budget, and exceed it by at most one call each', async () => {
     const result = await asking('root', 20, 1, { tokens: 1000 }, 4).run('go')
     const { inputTokens = 0, outputTokens = 0 } = result.usage
     expect(inputTokens + outputTokens).toBeGreaterThanOrEqual(1000)
@@ -167,13 +167,13 @@ describe('children spend from the budget of their parent', () => {
   test.each<[string, Grant]>([
     ['steps', { steps: 6 }],
     ['money', { cost: 0.0006 }],
-  ])('so do %s', async (_, limits) => {
+  ])('children share a limit on %s', async (_, limits) => {
     const result = await asking('root', 4, 3, limits).run('go')
     expect(result.error?.code).toBe('budget-exceeded')
     expect(result.usage).toMatchObject({ inputTokens: 360, outputTokens: 240 })
   })
 
-  test('who waits, and goes on in another process, is not forgotten', async () => {
+  test('a child that resumes in another process still counts', async () => {
     const store = memoryStore()
     const build = () => {
       const waiting = createAgent({
@@ -204,12 +204,12 @@ describe('children spend from the budget of their parent', () => {
     expect(result.usage).toMatchObject({ inputTokens: 240, outputTokens: 160 })
   })
 
-  test('and tool calls', async () => {
+  test('tool calls count too', async () => {
     let looked = 0
     const agent = asking('root', 4, 3, { toolCalls: 5 })
     for await (const event of agent.stream('go'))
       if (event.type === 'tool.execute.end') looked += Number(event.toolName === 'look')
-    // The parent's own call was the fifth.
+    // The fifth call is that of the parent.
     expect(looked).toBe(4)
   })
 })

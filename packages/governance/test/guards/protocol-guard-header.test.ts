@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { guarded } from '../guarded-run.ts'
+import { guarded } from './guarded-run.ts'
 
 const send = async (input: object, extensions: readonly Extension<unknown>[] = [protocolGuard()]) =>
   (await guarded(extensions, [{ name: 'send', input }])).ran
@@ -54,7 +54,7 @@ const breaks: readonly (readonly [string, string])[] = [
   ['a named entity', '&NewLine;'],
 ]
 
-describe('no line break and no control character passes in what is a header by its name', () => {
+describe('protocolGuard stops line breaks and control characters in arguments named like headers', () => {
   test.each(names)('%s', async (name) => {
     expect(await send({ [name]: 'x\r\nBcc: mallory@evil.example' })).toEqual([])
     expect(await send({ [name]: 'plain' })).toEqual([{ [name]: 'plain' }])
@@ -84,7 +84,7 @@ describe('no line break and no control character passes in what is a header by i
     expect(await send(input)).toEqual([])
   })
 
-  test('what a human wrote is kept: texts with lines, other scripts, paths, joined emoji, JSON in a body', async () => {
+  test('but keeps ordinary text: lines, other scripts, paths, joined emoji, JSON in a body', async () => {
     const honest = [
       {
         subject: 'Grüße – 你好, 100% \u{1F468}\u200D\u{1F469}\u200D\u{1F467}',
@@ -100,14 +100,14 @@ describe('no line break and no control character passes in what is a header by i
     for (const input of honest) expect(await send(input)).toEqual([input])
   })
 
-  test('an argument that is a text for this tool may have lines', async () => {
+  test('but permits lines in an argument that the tool declares as text', async () => {
     const guard = protocolGuard({ boundaries: { send: { '/from': 'text', '/to': 'text' } } })
     const input = { from: 'old\nlines', to: 'new\nlines' }
     expect(await send(input, [guard])).toEqual([input])
     expect(await send({ ...input, subject: 'a\nb' }, [guard])).toEqual([])
   })
 
-  test.each(breaks)('escaped, nothing is left of %s', async (_, written) => {
+  test.each(breaks)('and escapes %s entirely', async (_, written) => {
     const guard = protocolGuard({ onViolation: 'escape' })
     const [ran] = await send({ subject: `a${written}Bcc: c`, body: 'a\nb' }, [guard])
     expect(ran).toMatchObject({ body: 'a\nb' })
@@ -115,7 +115,7 @@ describe('no line break and no control character passes in what is a header by i
   })
 })
 
-describe('together with others that change arguments', () => {
+describe('protocolGuard together with', () => {
   const evil = 'hi\r\nBcc: mallory@evil.example'
   const changing = (name: string, change: (subject: string) => string): Extension<unknown> =>
     defineExtension({
@@ -131,28 +131,28 @@ describe('together with others that change arguments', () => {
   const encoding = (name = 'encoding') => changing(name, (subject) => Buffer.from(subject).toString('base64'))
   const orders = [true, false] as const
 
-  test.each(orders)('one that decodes, before the guard: %s', async (first) => {
+  test.each(orders)('a decoding extension in front of it: %s', async (first) => {
     const others = [decoding(), protocolGuard()]
     const subject = Buffer.from(evil).toString('base64')
     expect(await send({ subject }, first ? others : others.toReversed())).toEqual([])
   })
 
-  test.each(orders)('one that cleans, before the guard: %s', async (first) => {
+  test.each(orders)('a cleaning extension in front of it: %s', async (first) => {
     const cleaning = changing('cleaning', (subject) => subject.replaceAll(/[\r\n]+.*/g, ''))
     const others = [cleaning, protocolGuard()]
     const ran = await send({ subject: evil }, first ? others : others.toReversed())
     expect(ran).toEqual(first ? [{ subject: 'hi' }] : [])
   })
 
-  test('one that hides the break before the guard, and one that brings it back behind it', async () => {
+  test('an extension that hides the line break in front of it, and one that restores it behind it', async () => {
     expect(await send({ subject: evil }, [encoding(), protocolGuard(), decoding()])).toEqual([])
-    // In both rounds the guard would see the other form.
+    // The guard sees the other form in both rounds.
     const swap = (name: string) => changing(name, (subject) => (subject === evil ? 'hidden' : evil))
     expect(await send({ subject: 'hidden' }, [swap('one'), protocolGuard(), swap('two')])).toEqual([])
     expect(await send({ subject: evil }, [swap('one'), protocolGuard(), swap('two')])).toEqual([])
   })
 
-  test('an approver who writes it into the arguments', async () => {
+  test('an approver that writes a line break into the arguments', async () => {
     const ran: unknown[] = []
     const mail = tool({
       name: 'mail',
@@ -171,7 +171,7 @@ describe('together with others that change arguments', () => {
     expect(ran).toEqual([])
   })
 
-  test('a schema that decodes what the guard has seen', async () => {
+  test('a schema that decodes the arguments', async () => {
     const ran: unknown[] = []
     const mail = tool({
       name: 'mail',
@@ -194,7 +194,7 @@ describe('together with others that change arguments', () => {
   })
 })
 
-test('whatever the shape of a call, nothing that breaks a line reaches a tool in a header', async () => {
+test('protocolGuard lets no line break reach a tool in a header, whatever the shape of the call', async () => {
   const key = fc.constantFrom('subject', 'To', 'reply_to', 'headers', 'body', 'mail', 'x', 'fileName', 'name', 'value')
   const piece = fc.constantFrom(
     'a',

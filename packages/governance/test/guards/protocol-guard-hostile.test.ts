@@ -1,7 +1,7 @@
 import { protocolGuard } from '@provost/governance'
 import { describe, expect, test } from 'vitest'
 
-import { guarded } from '../guarded-run.ts'
+import { guarded } from './guarded-run.ts'
 
 describe('protocolGuard', () => {
   const fetchWith = (headers: unknown) => ({ name: 'send', input: { url: 'https://example.com', headers } })
@@ -14,7 +14,7 @@ describe('protocolGuard', () => {
     ['C1', { accept: 'x\u0085y' }],
     ['bidi', { accept: 'x\u202Ey' }],
     ['a list', ['accept: x\nhost: evil']],
-  ])('a header with %s is refused, whatever the tool', async (_, headers) => {
+  ])('rejects a header with %s for every tool', async (_, headers) => {
     const { ran, rows, outputs } = await guarded([protocolGuard()], [fetchWith(headers)])
     expect(ran).toEqual([])
     expect(rows).toMatchObject([{ type: 'governance.blocked', rule: 'protocol-guard' }])
@@ -33,29 +33,29 @@ describe('protocolGuard', () => {
     ['in a list that is a text', { headers: '["a: x\\r\\nb: c"]' }],
     ['in JSON in JSON', { headers: { a: JSON.stringify([JSON.stringify(['x\ny'])]) } }],
     ['after a long value', { cookie: `${'a'.repeat(300_000)}\nb` }],
-  ])('a header is found %s', async (_, input) => {
+  ])('finds a header %s', async (_, input) => {
     expect((await guarded([protocolGuard()], [{ name: 'send', input }])).ran).toEqual([])
   })
 
-  test('a place that is declared counts for all that is in it, and no tool is called like a method', async () => {
+  test('applies a declared place to everything below it, and ignores inherited names', async () => {
     const guard = protocolGuard({ boundaries: { send: { '/query': 'sql-like' } } })
     const input = { query: { any: [{ of: "50%' or 1" }] } }
     expect((await guarded([guard], [{ name: 'send', input }])).ran).toEqual([])
     expect((await guarded([guard], [{ name: 'post', input }])).ran).toHaveLength(1)
   })
 
-  test('plain headers and other arguments pass', async () => {
+  test('permits plain headers and other arguments', async () => {
     const input = { headers: { accept: 'text/html' }, body: 'two\nlines' }
     expect((await guarded([protocolGuard()], [{ name: 'send', input }])).ran).toEqual([input])
   })
 
-  test('declared places are escaped where that is wished', async () => {
+  test('escapes declared places if configured', async () => {
     const guard = protocolGuard({ boundaries: { send: { '/note': 'log-line' } }, onViolation: 'escape' })
     const { ran } = await guarded([guard], [{ name: 'send', input: { note: 'a\u001B[2J\nb' } }])
     expect(ran).toEqual([{ note: String.raw`a\x1b[2J\nb` }])
   })
 
-  test('arguments too deep to be checked are refused: a guard that throws fails closed', async () => {
+  test('rejects arguments that are too deep to check', async () => {
     let deep: unknown = 'x'
     for (let n = 0; n < 100; n++) deep = [deep]
     expect((await guarded([protocolGuard()], [{ name: 'send', input: { deep } }])).ran).toEqual([])

@@ -9,24 +9,24 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-/** A text of so many bytes in UTF-8. */
+/** Returns a text of this many bytes in UTF-8. */
 function filled(piece: string, bytes = 1_000_000): string {
   return piece.repeat(Math.floor(bytes / Buffer.byteLength(piece)))
 }
 
 const prose = Array.from({ length: 8_000 }, (_, n) => `word${(n * 7919) % 4_001} of the report number ${n}`).join(', ')
 
-/** Texts of about 1 MB that are dear to look at. */
+/** Texts of about 1 MB that are expensive to check. */
 const hostile: readonly (readonly [name: string, text: string])[] = [
-  ['a sign that stands for a sentence', filled('\uFDFA')],
-  ['signs that stand for words', filled('\u3316')],
+  ['a character that expands to a sentence', filled('\uFDFA')],
+  ['characters that expand to words', filled('\u3316')],
   ['one letter', filled('a')],
   ['a letter and a space', filled('a ')],
   ['hexadecimal, spaced', filled('4a ')],
   ['percent escapes', filled('%61')],
   ['base64 in base64', Buffer.from(Buffer.from(prose).toString('base64')).toString('base64').slice(0, 1_000_000)],
   ['template marks', filled('<|a|>')],
-  ['words of command', filled('ignore ')],
+  ['instruction words', filled('ignore ')],
   ['JSON of numbers', `[${filled('1,')}1]`],
   ['JSON, nested', `${'['.repeat(900)}${filled('1,', 500_000)}1${']'.repeat(900)}`],
   [
@@ -36,7 +36,7 @@ const hostile: readonly (readonly [name: string, text: string])[] = [
   ['a value that repeats itself', filled('@x')],
 ]
 
-/** How often the event loop turned while a run worked. */
+/** Returns how often the event loop turns during a run. */
 async function turnsDuring<T>(work: () => Promise<T>): Promise<{ readonly turns: number; readonly value: T }> {
   let turns = 0
   let over = false
@@ -68,7 +68,7 @@ function deskOf(text: string, extensions: readonly Extension[]) {
 }
 
 describe('a large value', () => {
-  test.for(hostile)('is read and judged while the process does other things: %s', async ([, text]) => {
+  test.for(hostile)('is read and judged while the process does other work: %s', async ([, text]) => {
     const desk = deskOf(text, [dataFlowPolicy({ mode: 'enforce', onViolation: 'deny' })])
     const { turns, value } = await turnsDuring(() => desk.run('Post the report'))
     expect(value.status).toBe('completed')
@@ -76,11 +76,11 @@ describe('a large value', () => {
       content.flatMap((part) => (part.type === 'tool-result' && part.toolName === 'post' ? [part.output.type] : [])),
     )
     expect(denied).toEqual(['execution-denied'])
-    // In one piece it takes none.
+    // Without pauses it turns zero times.
     expect(turns).toBeGreaterThan(5)
   })
 
-  test.for(hostile)('is sanitised while the process does other things: %s', async ([, text]) => {
+  test.for(hostile)('is sanitised while the process does other work: %s', async ([, text]) => {
     const { turns, value } = await turnsDuring(() =>
       deskOf(text, [sanitizeInbound({ policy: 'strip+wrap' })]).run('Read'),
     )
@@ -88,7 +88,7 @@ describe('a large value', () => {
     expect(turns).toBeGreaterThan(5)
   })
 
-  test('does not stop others: a small run ends before a large one that began first', async () => {
+  test('does not delay others: a small run ends before a large one that started first', async () => {
     const order: string[] = []
     const policy = () => dataFlowPolicy({ mode: 'enforce', onViolation: 'deny' })
     const large = deskOf(filled('a'), [policy()])
@@ -101,7 +101,7 @@ describe('a large value', () => {
   })
 })
 
-test('many large calls of one step are judged as they are alone', async () => {
+test('many large calls of one step are judged as each is alone', async () => {
   const bodies = [
     prose,
     filled('a', 200_000),
@@ -134,7 +134,7 @@ test('many large calls of one step are judged as they are alone', async () => {
 
 const label = untrustedLabel('mail')
 
-/** Does pieces of work in turns, one step of each. */
+/** Alternates between pieces of work, one step of each. */
 function interleaved(works: readonly Steps<unknown>[]): readonly unknown[] {
   const results: unknown[] = []
   let open = works.map((work, at) => ({ work, at }))
@@ -148,7 +148,7 @@ function interleaved(works: readonly Steps<unknown>[]): readonly unknown[] {
   return results
 }
 
-test('an index finds the same in steps as at once, whatever is added meanwhile', () => {
+test('the taint index finds the same in steps as at once, whatever is added meanwhile', () => {
   const piece = fc.constantFrom(
     'a',
     'a b ',
@@ -169,7 +169,7 @@ test('an index finds the same in steps as at once, whatever is added meanwhile',
       interleaved(added.map((one) => inSteps.inSteps.add(one, { source: 'mail', label })))
       expect(inSteps.stats.characters).toBe(atOnce.stats.characters)
       const expected = atOnce.check({ body: checked })
-      // What is added while it looks is the same text again: it makes nothing new.
+      // The text added meanwhile is a known one, so it adds nothing.
       const [found] = interleaved([
         inSteps.inSteps.check({ body: checked }),
         ...added.map((one) => inSteps.inSteps.add(one, { source: 'mail', label })),
@@ -181,7 +181,7 @@ test('an index finds the same in steps as at once, whatever is added meanwhile',
   )
 })
 
-test('a text that is added while another is under way waits for it', () => {
+test('a text that is added during another addition waits for it', () => {
   const index = createTaintIndex()
   const first = index.inSteps.add(prose, { source: 'first', label })
   first.next()

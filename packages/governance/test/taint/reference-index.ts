@@ -1,4 +1,4 @@
-/** The plainest way to find spans: all places of both texts are compared. Slow, and nothing to get wrong. */
+/** Finds spans by comparing all positions of both texts: slow and simple. */
 export function letters(text: string): string {
   return text
     .normalize('NFKD')

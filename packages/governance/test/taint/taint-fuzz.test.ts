@@ -3,7 +3,7 @@ import { createTaintIndex } from '@provost/governance'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { full } from '../full.ts'
+import { full } from '../fixture/full.ts'
 import { coveredLetters, letters } from './reference-index.ts'
 
 const label: Label = { integrity: 'untrusted', confidentiality: 'internal', sources: ['mail'] }
@@ -16,7 +16,7 @@ const reverse = (text: string) => Array.from(text).toReversed().join('')
 const bytes = (text: string, format: (byte: string) => string) =>
   Buffer.from(text).toString('hex').replaceAll(/../g, format)
 
-/** Each writes the same letters in another way. */
+/** Each encodes the same letters differently. */
 const writings: Readonly<Record<string, (text: string) => string>> = {
   verbatim: (text) => text,
   upper: (text) => text.toUpperCase(),
@@ -59,7 +59,7 @@ const word = fc.string({
 const prose = (least: number, most: number) =>
   fc.array(word, { minLength: least, maxLength: most }).map((words) => words.join(' '))
 
-test.each(Object.keys(writings))('a span of 30 letters is found however it is written: %s', (name) => {
+test.each(Object.keys(writings))('the taint index finds a span of 30 letters in any encoding: %s', (name) => {
   const write = writings[name] ?? String
   fc.assert(
     fc.property(prose(20, 60), prose(0, 20), fc.nat(), (text, other, start) => {
@@ -79,8 +79,8 @@ test.each(Object.keys(writings))('a span of 30 letters is found however it is wr
   )
 })
 
-test('what is found is what comparing all places finds, with spans of exactly the least length among it', () => {
-  // Few letters, so that texts and arguments agree in many places, and windows repeat.
+test('the taint index finds the same spans as a comparison of all positions, those of the least length included', () => {
+  // Few letters, so that texts and arguments agree in many places and windows repeat.
   const text = fc.string({ unit: fc.constantFrom('a', 'b', 'n'), minLength: 0, maxLength: 120 })
   const piece = fc.tuple(fc.nat(7), fc.nat(), fc.integer({ min: 17, max: 26 }), text)
   fc.assert(
@@ -105,7 +105,7 @@ test('what is found is what comparing all places finds, with spans of exactly th
   )
 })
 
-test('no text of the index hides another: each of many texts that share windows is found', () => {
+test('the taint index finds each of many texts that share windows', () => {
   const index = createTaintIndex()
   // 3,000 texts with one window in common, and each with an end of its own.
   const texts = Array.from({ length: 3_000 }, (_, n) => `thesharedwindow${n.toString().padStart(8, 'x')}end`)

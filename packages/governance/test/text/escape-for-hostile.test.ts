@@ -3,7 +3,7 @@ import type { Boundary } from '@provost/governance'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { full } from '../full.ts'
+import { full } from '../fixture/full.ts'
 
 const boundaries: readonly Boundary[] = [
   'http-header',
@@ -59,7 +59,7 @@ const hostile = fc
   )
   .map((parts) => parts.join(''))
 
-describe('nothing gets out of its place', () => {
+describe('an escaped value stays in its place:', () => {
   // oxlint-disable-next-line no-control-regex -- control characters are what this is about
   const control = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/
   const deceptive = /[\u200B-\u200F\u2028-\u202E\u2066-\u2069]/
@@ -84,21 +84,21 @@ describe('nothing gets out of its place', () => {
     })
   })
 
-  test('a word for a shell stays one word', () => {
+  test('a shell word stays one word', () => {
     check('shell', (value) => {
       expect(value).not.toMatch(control)
       expect(value.replaceAll(String.raw`'\''`, '')).toMatch(/^'[^']*'$/)
     })
   })
 
-  test('a pattern for LIKE matches itself and ends where it ends', () => {
+  test('a LIKE pattern matches only itself', () => {
     check('sql-like', (value) => {
       expect(value.replaceAll(/\\[\\%_]/g, '')).not.toMatch(/[%_\\]/)
       expect(value.replaceAll("''", '')).not.toContain("'")
     })
   })
 
-  test('HTML has no element, Markdown no image and no link', () => {
+  test('HTML has no element, and Markdown no image or link', () => {
     check('html', (value) => {
       expect(value).not.toMatch(/[<>"'`]/)
     })
@@ -108,7 +108,7 @@ describe('nothing gets out of its place', () => {
     })
   })
 
-  test('a terminal and a log see text only, a log one line of it', () => {
+  test('a terminal and a log get plain text, a log one line', () => {
     check('terminal', (value) => {
       expect(value).not.toMatch(control)
       expect(value).not.toMatch(deceptive)
@@ -120,21 +120,21 @@ describe('nothing gets out of its place', () => {
     expect(escapeFor('log-line', String.raw`a\n`)).not.toBe(escapeFor('log-line', 'a\n'))
   })
 
-  test('JSON says the same, and no more', () => {
+  test('JSON has the same value and nothing more', () => {
     check('json', (value, text) => {
       expect(JSON.parse(`"${value}"`)).toBe(text)
       expect(value).not.toMatch(/[<\u2028\u2029\u202E]/)
     })
   })
 
-  test('what was escaped is safe, and is not escaped again', () => {
+  test('an escaped value is safe and is not escaped again', () => {
     for (const boundary of boundaries)
       check(boundary, (value) => {
         expect({ boundary, value, safe: isSafeFor(boundary, value) }).toEqual({ boundary, value, safe: true })
       })
   })
 
-  test('what is unsafe is told', () => {
+  test('an unsafe value is reported', () => {
     expect(isSafeFor('http-header', 'text/html; q=0.9')).toBe(true)
     for (const text of ['a\nb', 'a\u2028b', 'a\u0085b', 'é']) expect(isSafeFor('http-header', text)).toBe(false)
     expect(isSafeFor('terminal', 'two\nlines')).toBe(true)

@@ -34,7 +34,7 @@ export function holdCompaction(take: (part: StreamPart) => void): (part: StreamP
       summary.text += part.delta
       if (summary.text.length <= maxCharacters) return
       throw new ProvostError('answer-too-large', `A summary has more than ${maxCharacters} characters.`, {
-        hint: 'Check what answers at this address.',
+        hint: 'Check which server responds at this address.',
       })
     } else if (part.type === 'text-end') {
       held.delete(part.id)
@@ -49,7 +49,7 @@ function isCompaction({ anthropic }: SharedV4ProviderMetadata): boolean {
   return anthropic?.['type'] === 'compaction'
 }
 
-/** What stands in such a part; undefined for others. */
+/** Returns the summary of such a part; undefined for other parts. */
 export function compactionText(part: CustomPart): string | undefined {
   const content = part.kind === kind ? part.providerOptions?.['anthropic']?.['content'] : undefined
   return typeof content === 'string' ? content : undefined

@@ -27,10 +27,10 @@ export interface ModelCall {
   readonly prompt: LanguageModelV4Prompt
   /** The join over all that is sent. Without it the call counts as secret, for models that do not accept everything. */
   readonly label?: Label | undefined
-  /** Those that a provider defines go to it as they are. */
+  /** Tools that a provider defines are sent to it unchanged. */
   readonly tools?: readonly (LanguageModelV4FunctionTool | LanguageModelV4ProviderTool)[] | undefined
   readonly settings?: ModelSettings | undefined
-  /** Asks for JSON after this schema; the answer is text all the same and is not checked here. */
+  /** Requests JSON that matches this schema. The response is still text, which is not checked here. */
   readonly responseFormat?: { readonly schema: JsonSchema; readonly name: string } | undefined
   readonly signal?: AbortSignal | undefined
   /** Names the n-th tool call of the answer, counted from 0. */
@@ -45,9 +45,9 @@ export interface ModelCall {
 }
 
 /**
- * What a call came to. `usage` is complete where the model has begun to answer: counters that the provider did not report,
- * or that cannot be true, are estimates, and it is marked `estimated`. Of a failed one, `parts` is what had arrived: open text
- * as it stood, calls only if complete.
+ * The result of a call. `usage` is complete if the model has started to respond: missing or impossible counters are
+ * estimated, and it is marked `estimated`. A failed response has in `parts` what arrived: incomplete text, but only
+ * complete calls.
  */
 export type ModelAnswer = { readonly parts: readonly Part[]; readonly usage: Usage } & (
   | { readonly ok: true; readonly finishReason: FinishReason; readonly responseModel?: string }
@@ -58,7 +58,7 @@ export type ModelAnswer = { readonly parts: readonly Part[]; readonly usage: Usa
       /** As it was thrown or streamed; the signal's reason after an abort. */
       readonly error: unknown
       readonly fault: ModelError
-      /** The provider ran a tool of its own, so that asking again may do it twice. */
+      /** The provider executed a tool, so a retry may execute it twice. */
       readonly effects: boolean
     }
 )
@@ -71,10 +71,10 @@ const maxTimerMs = 2 ** 31 - 1
 /**
  * Asks a model once and hands on the pieces of its answer as they arrive.
  *
- * Never throws and never rejects: what goes wrong is in the answer. It does not retry; `retryDelayMs` says when to.
- * An abort, a stall (`settings.stallMs`, default 120,000 ms without any part) and the time limit (`settings.timeoutMs`,
- * default 600,000 ms) end the call at once, even when the provider ignores its signal; `Infinity` lifts a limit.
- * A stream that ends without saying how is a failure of class `network`.
+ * Never throws and never rejects: errors are in the result. It does not retry; `retryDelayMs` returns when to. An
+ * abort, a stall (`settings.stallMs`, default 120,000 ms without a part) and the time limit (`settings.timeoutMs`,
+ * default 600,000 ms) end the call at once, even if the provider ignores its signal. `Infinity` lifts a limit. A stream
+ * without a finish part is a failure of class `network`.
  *
  * @param listen gets each piece synchronously, in the order of the stream. If it throws, the call fails with that error.
  *
@@ -125,7 +125,7 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
 
   function used(whole: boolean): Usage {
     const { model, prompt, tools, inputTokens = () => promptTokens(prompt, tools) } = call
-    // A request that was refused before anything came is not charged for.
+    // A request that is rejected before any output is not charged.
     if (model.provider === relayProvider || (!whole && !answer.begun())) return usage
     return completeUsage(usage, { whole, inputTokens, outputTokens: answer.outputTokens })
   }
@@ -256,17 +256,17 @@ function timedOut(code: 'model-timeout' | 'model-stalled', what: string, model: 
 }
 
 function cutOff(model: AnyModel): ProvostError {
-  return new ProvostError('stream-cut', `The answer of ${nameOf(model)} broke off before its end.`, {
-    hint: 'Ask again; if it keeps happening, look at what lies between here and the provider.',
+  return new ProvostError('stream-cut', `The response of ${nameOf(model)} ended before it was complete.`, {
+    hint: 'Retry. If it happens again, check the network and proxies between this process and the provider.',
     retryable: true,
   })
 }
 
-/** A provider's approval request has no handler; the call that needs it has not run. */
+/** Returns the error for an approval request of a provider, which has no handler. Its call has not run. */
 function approvalRefused(model: AnyModel): ProvostError {
   return new ProvostError(
     'provider-approval-refused',
-    `${nameOf(model)} asks for approval of a tool call that its provider runs, which cannot be given.`,
+    `${nameOf(model)} requests approval of a tool call that its provider executes, which is not supported.`,
     {
       hint: "Let the provider's tool run without approval, or use a tool that runs here, such as one of mcpTools().",
     },
@@ -278,7 +278,7 @@ function stoppedWithError(model: AnyModel, raw: string | undefined): ProvostErro
     'model-error',
     `${nameOf(model)} stopped with an error${raw ? `: ${raw.slice(0, 200)}` : ''}.`,
     {
-      hint: 'Ask again, or try another model.',
+      hint: 'Retry, or use another model.',
       retryable: true,
     },
   )

@@ -2,7 +2,7 @@ import type { SharedV4FileData, SharedV4FileDataData, SharedV4FileDataUrl } from
 import type { FileSource } from '@provost/core'
 import { ProvostError, toBase64 } from '@provost/core'
 
-/** A file as the AI SDK writes it, with the media type a `data:` URL brings along. */
+/** Returns a file in the form of the AI SDK, with the media type of a `data:` URL. */
 export interface FileContent<Data = SharedV4FileData> {
   readonly data: Data
   readonly mediaType: string | undefined
@@ -11,7 +11,7 @@ export interface FileContent<Data = SharedV4FileData> {
 /**
  * Our file source as the AI SDK's file data.
  *
- * @throws ProvostError `blob-not-loaded` for a blob, `invalid-file-url` for what is no URL, `invalid-base64`.
+ * @throws ProvostError `blob-not-loaded` for a blob, `invalid-file-url` for an invalid URL, `invalid-base64`.
  */
 export function toFileContent(source: FileSource): FileContent {
   switch (source.type) {
@@ -32,7 +32,7 @@ export function toFileContent(source: FileSource): FileContent {
   }
 }
 
-/** Whether reasoning may carry such a file: providers take bytes and URLs there. */
+/** Returns whether reasoning may contain such a file: providers accept bytes and URLs there. */
 export function isPlain(data: SharedV4FileData): data is SharedV4FileDataData | SharedV4FileDataUrl {
   return data.type === 'data' || data.type === 'url'
 }
@@ -99,7 +99,10 @@ export type AnyFileData =
   | URL
   | Readonly<Record<string, string>>
 
-/** File data of the AI SDK as ours: bytes as base64, URLs as text. A bare string is a URL if it reads as one. */
+/**
+ * Returns file data of the AI SDK in the form of a message: bytes as base64, URLs as text. A bare string is a URL if it
+ * parses as one.
+ */
 export function fromFileData(data: AnyFileData): FileSource {
   if (typeof data === 'string') return URL.canParse(data) ? { type: 'url', url: data } : { type: 'data', data }
   if (data instanceof URL) return { type: 'url', url: data.toString() }

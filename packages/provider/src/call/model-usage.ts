@@ -17,12 +17,12 @@ export function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage | La
 
 type CustomPart = Extract<StreamPart, { type: 'custom' }>
 
-/** Whether a part is no content but what Anthropic reports when it begins. */
+/** Returns whether a part is the usage that Anthropic reports at the start, which is no content. */
 export function isEarlyUsage(part: StreamPart): part is CustomPart {
   return part.type === 'custom' && part.kind === 'anthropic.message_start'
 }
 
-/** What is known of the usage at the beginning: all there will be, should the answer break off. */
+/** Returns the usage at the start, which is final if the response breaks off. */
 export function earlyUsage(part: CustomPart): Usage {
   const usage = part.providerMetadata?.['anthropic']?.['usage']
   if (!isRecord(usage)) return {}
@@ -31,17 +31,17 @@ export function earlyUsage(part: CustomPart): Usage {
   return usageOf(sum(usage['input_tokens'], read, write), usage['output_tokens'], undefined, read, write)
 }
 
-/** What a usage is completed from. */
+/** The data for the missing counters of a usage. */
 export interface UsageEstimate {
-  /** The answer came to its end. Of one that broke off, what was counted at its beginning is not all of it. */
+  /** The response is complete. The output count of an incomplete one is only that of its start. */
   readonly whole: boolean
   inputTokens(): number
   outputTokens(): number
 }
 
 /**
- * A usage in which input and output are counted: what the provider reported, else an estimate. A request is never
- * empty and text is never free, so 0 of either counts as not reported.
+ * Returns a usage with input and output counts: those of the provider, else estimates. A request is never empty and
+ * text is never free, so 0 of either counts as missing.
  */
 export function completeUsage(reported: Usage, { whole, inputTokens, outputTokens }: UsageEstimate): Usage {
   const { inputTokens: input = 0, outputTokens: output = 0 } = reported
@@ -66,7 +66,7 @@ function sum(...counts: readonly unknown[]): number | undefined {
   return total
 }
 
-/** More tokens than any model reads or writes in one call: a report of more is an error. */
+/** More tokens than any model processes in one call. A higher count is an error. */
 const mostTokens = 1_000_000_000
 
 function isCount(count: unknown): count is number {

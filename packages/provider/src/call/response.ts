@@ -14,23 +14,23 @@ export interface Answer {
   take(part: StreamPart): void
   /** Ends open text and reasoning. */
   close(): void
-  /** Ends everything and gives all parts: a call whose input came without its closing part counts. */
+  /** Ends and returns all parts. A call with input but without its closing part counts. */
   finish(): Part[]
-  /** The parts of an answer that failed: text as far as it came, calls only if they are complete. */
+  /** Returns the parts of a failed response: incomplete text, but only complete calls. */
   parts(): Part[]
-  /** Whether the provider ran a tool of its own. */
+  /** Returns whether the provider executed a tool. */
   effects(): boolean
-  /** Whether anything has arrived that a provider charges for. */
+  /** Returns whether any charged output has arrived. */
   begun(): boolean
-  /** About how many tokens the model has written so far, calls that are incomplete included. */
+  /** Returns about how many tokens the model has written so far, including incomplete calls. */
   outputTokens(): number
-  /** The model that answered, when the provider said so. */
+  /** Returns the responding model, if the provider states it. */
   responseModel(): string | undefined
 }
 
-/** Far beyond what any model writes: a stream that goes on past it is broken or hostile. */
+/** Far more than any model writes: a longer stream is broken or hostile. */
 const maxCharacters = 64 * 1024 * 1024
-/** What a part weighs beside its text. */
+/** Characters that a part counts in addition to its text. */
 const partWeight = 16
 
 interface Text {
@@ -59,8 +59,8 @@ interface Whole {
 }
 
 /**
- * Assembles the parts of one answer. Tolerates what providers do: ids used again, parts interleaved, deltas without a
- * start, calls without deltas, deltas without a call, the same tool-call id twice.
+ * Assembles the parts of one response. Tolerates reused ids, interleaved parts, deltas without a start, calls without
+ * deltas, deltas without a call, and repeated tool-call ids.
  */
 export function createResponse(
   callId: (index: number) => string,
@@ -83,7 +83,7 @@ export function createResponse(
     size += characters
     if (size > maxCharacters)
       throw new ProvostError('answer-too-large', `The model wrote more than ${maxCharacters} characters.`, {
-        hint: 'Set settings.maxOutputTokens, or check what answers at this address.',
+        hint: 'Set settings.maxOutputTokens, or check which server responds at this address.',
       })
   }
 
@@ -206,7 +206,7 @@ export function createResponse(
       output,
       ...(part.providerMetadata && { providerOptions: part.providerMetadata }),
     }
-    // A preliminary result gives way to the next one for its call.
+    // A preliminary result is replaced by the next one for its call.
     const earlier = results?.get(part.toolCallId)
     if (earlier) earlier.part = result
     else addWhole(result, part.preliminary ? part.toolCallId : undefined)
@@ -297,7 +297,7 @@ export function createResponse(
       case 'response-metadata':
         if (part.modelId) responseModel = part.modelId
         return
-      // What stands for the whole call is the caller's; the rest says nothing about the answer.
+      // The metadata of the whole call belongs to the caller; other metadata is not about the response.
       case 'finish':
       case 'error':
       case 'stream-start':
@@ -337,7 +337,7 @@ function tokensOf(slot: Text | Call | Whole): number {
     case 'call':
       return callTokens(slot.toolName, slot.part ? JSON.stringify(slot.part.input) : slot.text)
     case 'whole':
-      // What the provider's own tool gave was not written by the model.
+      // The model did not write the result of the provider's tool.
       return slot.part.type === 'tool-result' ? 0 : partTokens(slot.part)
   }
 }

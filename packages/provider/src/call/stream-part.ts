@@ -4,7 +4,7 @@ import type { FilePart, Json } from '@provost/core'
 /** A part of the stream of a model of either specification. */
 export type StreamPart = LanguageModelV4StreamPart | LanguageModelV3StreamPart
 
-/** What an answer is made of while it arrives, in the order of the stream. Every start has its end, except for calls that were cut off. */
+/** A piece of a response while it streams. Every start has its end, except for calls that were cut off. */
 export type StreamChunk =
   | { readonly type: 'text-start' | 'reasoning-start'; readonly partId: string }
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly partId: string; readonly delta: string }

@@ -1,6 +1,6 @@
 import { estimateTokenCount } from 'tokenx'
 
-/** What a character is for the estimate, by its code below 128. */
+/** The classes of characters for the estimate, by code below 128. */
 const [letter, lower, digit, punctuation, space, newline] = [0, 1, 2, 3, 4, 5] as const
 const kinds = Uint8Array.from({ length: 128 }, (_, code) => {
   const char = String.fromCharCode(code)
@@ -12,8 +12,8 @@ const kinds = Uint8Array.from({ length: 128 }, (_, code) => {
 })
 
 /**
- * What `tokenx` estimates for a text, in one pass over its characters: a conversation is estimated as it grows, and the
- * library's expressions cost more there than all else. Words with a character beyond ASCII are left to the library.
+ * Returns the estimate of `tokenx` for a text, in one pass over its characters, since the expressions of the library
+ * are slow. Words with a character beyond ASCII are passed to the library.
  */
 export function scanTokens(text: string): number {
   let tokens = 0
@@ -31,7 +31,7 @@ export function scanTokens(text: string): number {
         structured ||= broken
         broken ||= one === newline
       }
-      // A line that ends with its sentence costs nothing; indentation and empty lines do.
+      // A line break after a sentence costs nothing; indentation and empty lines do.
       if (structured || (broken && before !== punctuation)) tokens++
     } else {
       let [digits, lowers, plain] = [0, 0, true]

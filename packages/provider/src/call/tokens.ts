@@ -4,17 +4,17 @@ import type { FilePart, Message, Part, ToolOutput } from '@provost/core'
 import { compactionText } from './anthropic-compaction.ts'
 import { scanTokens } from './token-scan.ts'
 
-/** The estimator looks at one window at a time, so that memory stays bounded whatever the text. */
+/** The estimator reads one window at a time, so that memory is bounded for any text. */
 const windowLength = 65_536
-/** About what providers count for an image or a page; the bytes say little about it. */
+/** The approximate count of providers for an image or a page, which hardly depends on its bytes. */
 const fileTokens = 1600
-/** What a message or a call costs beside its text. */
+/** The tokens of a message or a call besides its text. */
 const frameTokens = 4
 
 /**
- * About how many tokens a text is: within some tens of percent of what models count, for any of them.
+ * Returns the approximate tokens of a text, within some tens of percent of the count of any model.
  *
- * Linear in the length of the text, whatever is in it.
+ * Linear in the length of the text, whatever its content.
  *
  * @example
  * estimateTokens('Refund order 17, please.') // 6
@@ -28,7 +28,7 @@ export function estimateTokens(text: string): number {
 
 const counted = new WeakMap<Message, number>()
 
-/** About how many tokens a message is for a model. Counted once per message object; a file counts 1,600. */
+/** Returns the approximate tokens of a message. Computed once per message object; a file counts 1,600. */
 export function messageTokens(message: Message): number {
   const known = counted.get(message)
   if (known !== undefined) return known
@@ -38,7 +38,7 @@ export function messageTokens(message: Message): number {
   return tokens
 }
 
-/** About how many tokens a part of a message is. */
+/** Returns the approximate tokens of a part of a message. */
 export function partTokens(part: Part): number {
   switch (part.type) {
     case 'text':
@@ -56,12 +56,12 @@ export function partTokens(part: Part): number {
   }
 }
 
-/** About how many tokens a tool call is, its input as text. */
+/** Returns the approximate tokens of a tool call, with its input as text. */
 export function callTokens(toolName: string, input: string): number {
   return frameTokens + estimateTokens(toolName) + estimateTokens(input)
 }
 
-/** About how many tokens a request is: its messages and its tools. */
+/** Returns the approximate tokens of a request: its messages and its tools. */
 export function promptTokens(prompt: LanguageModelV4Prompt, tools: readonly object[] = []): number {
   let tokens = 0
   for (const { content } of prompt) {

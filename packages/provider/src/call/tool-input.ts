@@ -1,11 +1,11 @@
 import type { Json } from '@provost/core'
 
-/** Deeper values overflow the stack of code that walks them; real arguments are far shallower. */
+/** Deeper values overflow the stack of code that traverses them. Real arguments are far shallower. */
 const maxDepth = 256
 
 /**
- * What a model wrote as the arguments of a call. Text that is no JSON, that is nested beyond reason or that tries to
- * reach a prototype stays text: validation then tells the model.
+ * Returns the parsed arguments of a call. Text that is invalid JSON, too deeply nested or has a prototype key stays
+ * text, which validation then reports to the model.
  */
 export function parseToolInput(text: string): Json {
   if (text.trim() === '') return {}
@@ -36,7 +36,7 @@ function isDeep(text: string): boolean {
   return false
 }
 
-/** A cheap first look: nearly all inputs end here. Escapes can spell the same keys. */
+/** Returns whether the text needs the full check, which few inputs do. Escapes can encode the same keys. */
 function reachesPrototype(text: string): boolean {
   return text.includes('__proto__') || text.includes('constructor') || text.includes('\\u')
 }

@@ -21,19 +21,19 @@ interface Rest {
 }
 
 const firstRestMs = 5000
-/** However long a provider wants to be left alone: one call in this time finds out whether it still does. */
+/** The longest interval between two trial calls, whatever the provider asks for. */
 const longestRestMs = 600_000
-/** A call that was to find out and never came to an end does not keep others waiting for longer. */
+/** The time after which a trial call without a result no longer blocks others. */
 const probeMs = 30_000
 
-/** What every call of this process met. A cache: it saves calls that would fail, and is gone with the process. */
+/** The cooldowns of this process. A cache, which only saves calls that would fail. */
 const rests = new WeakMap<object, Rest>()
 
 /** A model answered: one that was asked after its rest is well again. */
 export function noteAnswer(model: AnyModel, startedAt: Timestamp): void {
   const identity = identityOf(model)
   const rest = rests.get(identity)
-  // An answer to what was asked before says nothing of now.
+  // A response to an earlier request says nothing about the current state.
   if (rest && startedAt >= rest.until) rests.delete(identity)
 }
 
@@ -67,11 +67,11 @@ function restMs({ retryAfterMs }: ModelError, failures: number): number {
 }
 
 /**
- * Whether a model rests: after a rate limit or for want of capacity, for as long as the provider asked (`retry-after`),
- * else for 5 s, doubled with each failure after a rest; 10 minutes at most. Then one call may find out, and until it
- * has an answer, for 30 s at most, the model rests for all others.
+ * Returns the cooldown of a model, if it has one: after a rate limit or missing capacity, for as long as the provider
+ * asks (`retry-after`), else for 5 s, doubled with each failure after a cooldown, at most 10 minutes. Then one trial
+ * call is permitted. Until it responds, for at most 30 s, the model stays in cooldown for all others.
  *
- * What any call in this process met counts, for the same model object or the same name.
+ * Any call in this process counts, for the same model object or the same name.
  *
  * @param now epoch ms. Default: the clock.
  * @returns `undefined` for a model that may be asked.

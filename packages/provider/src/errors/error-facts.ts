@@ -1,6 +1,6 @@
 import { isRecord } from '@provost/core'
 
-/** What an error says of itself, gathered from it and from everything it wraps. */
+/** The facts about a failure, gathered from an error and from everything that it wraps. */
 export interface ErrorFacts {
   /** The outermost HTTP status. */
   readonly status: number | undefined
@@ -8,10 +8,10 @@ export interface ErrorFacts {
   readonly codes: ReadonlySet<string>
   /** Messages and bodies, in lower case. */
   readonly text: string
-  /** What the error itself says of trying again, the outermost first. */
+  /** What the error states about a retry, the outermost first. */
   readonly retryable: boolean | undefined
   readonly retryAfterMs: number | undefined
-  /** The outermost message that says something. */
+  /** The outermost message with content. */
   readonly message: string
 }
 
@@ -22,10 +22,12 @@ const maxBody = 65_536
 const maxMessage = 1000
 const maxWaitMs = 24 * 60 * 60 * 1000
 
-/** Where errors keep codes; names of classes count as codes too. */
+/** Fields that contain codes. Names of classes count as codes too. */
 const codeKeys = ['name', 'code', 'type', 'status', 'reason'] as const
 const statusKeys = ['statusCode', 'status', 'status_code', 'code'] as const
-/** Where errors keep what they wrap. Never what was sent: the words of a prompt are not facts about the failure. */
+/**
+ * Fields that contain wrapped errors. The request is excluded: the words of a prompt are no facts about the failure.
+ */
 const innerKeys = [
   'lastError',
   'cause',
@@ -39,7 +41,7 @@ const innerKeys = [
 ] as const
 const bodyKeys = ['responseBody', 'body', 'data', 'error'] as const
 
-/** Gathers breadth first: what stands further out wins. Nothing in an error can make this throw or run long. */
+/** Gathers breadth first: outer facts take precedence. No error can make this throw or run long. */
 export function gatherFacts(error: unknown): ErrorFacts {
   const codes = new Set<string>()
   const seen = new Set<unknown>()
@@ -99,7 +101,7 @@ export function gatherFacts(error: unknown): ErrorFacts {
     try {
       visit(queue[i])
     } catch {
-      // A proxy or a getter that throws tells nothing more.
+      // A proxy or a getter that throws adds no facts.
     }
   }
   return { status, codes, text, retryable, retryAfterMs, message: message.slice(0, maxMessage) }
@@ -120,7 +122,7 @@ function httpStatus(value: unknown): number | undefined {
   return typeof status === 'number' && status >= 200 && status <= 599 ? status : undefined
 }
 
-/** The wait that response headers ask for, in ms: at least 0, at most a day. */
+/** Returns the wait in response headers, in ms: at least 0, at most a day. */
 function waitOf(headers: unknown): number | undefined {
   const ms = Number(header(headers, 'retry-after-ms') || Number.NaN)
   if (Number.isFinite(ms)) return bounded(ms)
@@ -132,7 +134,7 @@ function waitOf(headers: unknown): number | undefined {
   return Number.isNaN(at) ? undefined : bounded(at - Date.now())
 }
 
-/** As Google writes a duration in the body: `34s`. */
+/** A duration in the format of Google: `34s`. */
 function durationMs(value: unknown): number | undefined {
   const amount =
     typeof value === 'string' && /^\d{1,6}(\.\d{1,9})?s$/.test(value) ? Number(value.slice(0, -1)) : undefined

@@ -18,7 +18,7 @@ export interface FallbackOptions {
 }
 
 const defaultClasses: readonly ErrorClass[] = ['rate-limit', 'capacity', 'context-length', 'network']
-/** The longest wait, the same as for retries: after that, a clear failure is more useful. */
+/** The longest wait, the same as for retries: beyond that, a clear failure is more useful. */
 const longestWaitMs = 60_000
 /** A model that another run probes may leave its cooldown earlier than announced. */
 const longestNapMs = 500
@@ -34,7 +34,7 @@ const optionKeys = {
  * discarded visibly.
  *
  * Models are tried in the order of the list, each once a step; the step's own model may be among them. A model in
- * cooldown (see `restOf`) is skipped, also at the beginning of a step, and so is one that is not cleared for the request.
+ * cooldown (see `cooldownOf`) is skipped, also at the beginning of a step, and so is one that is not cleared for the request.
  * When all are in cooldown, the step waits for the first to become available, for 60 s at most. After a provider-executed
  * tool has run, the step is not repeated. When no model is left, the failure is retried as without this extension. The run
  * then ends with `models-failed`, which lists each model and the reason of its failure.
@@ -53,7 +53,7 @@ export function modelFallback(
   const { on = defaultClasses, name = 'model-fallback' } = options
   checkModels(models, on)
 
-  /** The first of the models that may be asked now, and why those before it may not. */
+  /** Returns the first available model, and why those before it are unavailable. */
   function choose(candidates: readonly OneModel[], label: Label, now: number): Choice {
     const passed: Passed[] = []
     for (const model of candidates) {
@@ -156,7 +156,7 @@ interface Choice {
   readonly passed: readonly Passed[]
 }
 
-/** A name in a list means the model of that name, however it was made. */
+/** Returns whether two specs are the same model. A name equals any model of that name. */
 function isSame(a: OneModel, b: OneModel): boolean {
   if (identityOf(a) === identityOf(b)) return true
   const named = typeof bare(a) === 'string' || typeof bare(b) === 'string'

@@ -10,7 +10,7 @@ export interface ModelError {
   readonly message: string
   /** Whether the same request may succeed later. */
   readonly retryable: boolean
-  /** What the provider asked to wait, in ms; at most a day. */
+  /** The wait that the provider asks for, in ms; at most a day. */
   readonly retryAfterMs?: number
   /** The HTTP status, where there was one. */
   readonly status?: number
@@ -46,10 +46,10 @@ interface Rule extends Judgement {
   readonly phrases?: readonly string[]
 }
 
-/** What names the failure outright, whatever the status beside it. The first rule that fits holds. */
+/** Rules that identify a failure, whatever its status. The first matching rule applies. */
 const outright: readonly Rule[] = [
   {
-    // No credit left, or more in one request than a whole minute allows: waiting helps neither.
+    // No credit left, or a request over the limit per minute: waiting does not help.
     class: 'rate-limit',
     retryable: false,
     phrases: [
@@ -155,7 +155,7 @@ const outright: readonly Rule[] = [
   },
 ]
 
-/** What a failure without a telling status comes to. */
+/** The classes of failures by status, for failures without a rule. */
 const otherwise: readonly Rule[] = [
   {
     class: 'timeout',
@@ -250,14 +250,14 @@ const otherwise: readonly Rule[] = [
       'clearance-denied',
     ],
   },
-  // What arrived was garbled on its way; the next answer need not be.
+  // The response was corrupted in transit, so a retry may succeed.
   { class: 'unknown', retryable: true, codes: ['ai_jsonparseerror', 'model-error'] },
 ]
 
 function judge(facts: ErrorFacts): Judgement {
   const { status } = facts
   const succeeded = status !== undefined && status < 300
-  // The AI SDK derives "not retryable" from a status of 200 as well, where it says nothing about the failure.
+  // The AI SDK derives "not retryable" also from a status of 200, which says nothing about the failure.
   const refused = facts.retryable === false && !succeeded
   const rule =
     outright.find((one) => fits(one, facts)) ??

@@ -5,11 +5,10 @@ const maxDelayMs = 60_000
 const jitter = 0.2
 
 /**
- * How long to wait before asking again, in ms; `undefined` when asking again is of no use.
+ * Returns the delay before a retry, in ms; `undefined` if a retry cannot help.
  *
- * What the provider asked for is honoured up to 60 s; beyond that it says in effect that it will not answer soon, and
- * the attempt is given up. Without such a wish it is 500 ms, doubled with each attempt, with up to 20 % on top so that
- * clients do not come back all at once.
+ * The wait that the provider asks for is respected up to 60 s; a longer one ends the attempts. The default is 500 ms,
+ * doubled with each attempt. Up to 20 % of jitter is added, so that clients do not return all at once.
  *
  * @param attempt the attempt that failed, counted from 1.
  * @param random a number from 0 up to 1; for tests. Default `Math.random`.

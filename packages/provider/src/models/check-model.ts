@@ -7,8 +7,8 @@ const tierKeys = { fast: true, balanced: true, smart: true } satisfies KnownKeys
 const clearedKeys = { model: true, accepts: true } satisfies KnownKeys<ClearedModel>
 
 /**
- * Refuses what no model can be made of, when it is given: no model of a provider, no name, no tiers. What only the
- * provider knows, such as whether it has a model of the name, shows in the first call.
+ * Rejects a value that is not a model: no model of a provider, no name, no tiers. Whether the provider has the model
+ * shows in the first call.
  *
  * @param where for messages: `createAgent`.
  * @throws ProvostError `no-model`, `invalid-model`, `invalid-model-name`, `unsupported-model`, `unknown-option`
@@ -42,7 +42,7 @@ export function checkOneModel(spec: unknown, where: string): void {
   checkNamed(model, where)
 }
 
-/** An object that is no model and has no `accepts`: its values are models, by tier. */
+/** Returns whether a value is an object of models by tier: it is neither a model nor has it `accepts`. */
 function isTiers(spec: unknown): spec is Record<string, unknown> {
   if (!isRecord(spec) || 'accepts' in spec || 'specificationVersion' in spec || 'doStream' in spec) return false
   const names = Object.keys(spec)
@@ -51,7 +51,7 @@ function isTiers(spec: unknown): spec is Record<string, unknown> {
 
 function checkNamed(model: unknown, where: string): void {
   if (typeof model === 'string') {
-    // A package name and an id: more is for the provider to say.
+    // A package name and an id. The provider checks the rest.
     if (/^[a-z0-9][a-z0-9-]{0,63}\/./.test(model)) return
     throw new ProvostError(
       'invalid-model-name',

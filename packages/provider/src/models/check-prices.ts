@@ -8,7 +8,7 @@ const priceKeys = { ...rateKeys, long: true } satisfies KnownKeys<Price>
 const longKeys = { ...rateKeys, above: true } satisfies KnownKeys<NonNullable<Price['long']>>
 
 /**
- * Refuses prices that nothing can be counted with: a cost of NaN would exceed no budget.
+ * Rejects invalid prices: a cost of NaN would exceed no budget.
  *
  * @throws ProvostError `invalid-price`, `unknown-option`
  */

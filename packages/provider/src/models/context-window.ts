@@ -1,11 +1,11 @@
 /** The day the built-in windows were last checked. */
 export const windowsAsOf: string = '2026-11-22'
 
-/** A date or `latest` at the end of a model id names a version with the same window. */
+/** A date or `latest` at the end of a model id is a version with the same window. */
 const version = /[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/
 
 /**
- * Tokens that a model reads and writes in one call; `undefined` when it is not known.
+ * Returns the tokens of the context window of a model; `undefined` if it is unknown.
  *
  * @param model `provider/model`; a leading `gateway/`, a date at the end and the gateway's dots make no difference.
  *
@@ -23,7 +23,7 @@ const table: readonly (readonly [provider: string, tokens: number, models: reado
   ['anthropic', 1_000_000, ['claude-fable-5-1', 'claude-fable-5', 'claude-opus-5-5', 'claude-opus-5']],
   ['anthropic', 1_000_000, ['claude-opus-4-8', 'claude-opus-4-7', 'claude-opus-4-6']],
   ['anthropic', 1_000_000, ['claude-sonnet-5-5', 'claude-sonnet-5', 'claude-haiku-5-5']],
-  // More only for those who ask for it with a beta header.
+  // A larger window needs a beta header.
   ['anthropic', 200_000, ['claude-sonnet-4-6', 'claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5']],
   ['openai', 1_050_000, ['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna', 'gpt-5.5', 'gpt-5.4']],
   ['openai', 400_000, ['gpt-5.4-mini', 'gpt-5.4-nano', 'gpt-5.2', 'gpt-5.1', 'gpt-5', 'gpt-5-mini', 'gpt-5-nano']],

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 
 import { isRecord } from '@provost/core'
 
-/** What a provider package exports to make models: `openai('gpt-5')` or `openai.languageModel('gpt-5')`. */
+/** The export of a provider package that creates models: `openai('gpt-5')` or `openai.languageModel('gpt-5')`. */
 export interface ModelMaker {
   languageModel(modelId: string): unknown
 }
@@ -13,14 +13,14 @@ export interface ModelMaker {
 /** Names by which a provider goes elsewhere than in its package. */
 const packages: Readonly<Record<string, string>> = { bedrock: 'amazon-bedrock', vertex: 'google-vertex' }
 
-/** The npm package of a provider, such as `@ai-sdk/openai`. */
+/** Returns the npm package of a provider, such as `@ai-sdk/openai`. */
 export function packageOf(provider: string): string {
   return `@ai-sdk/${Object.hasOwn(packages, provider) ? packages[provider] : provider}`
 }
 
 /**
- * Loads a package the app installed. It is looked for from the working directory, from the script that runs and from
- * here, in this order: a strict package manager shows us only what we depend on ourselves.
+ * Loads a package of the application. It is resolved from the working directory, from the started script and from here,
+ * in this order, since a strict package manager hides packages that are no dependencies.
  *
  * @returns its exports, or `undefined` when it is not installed.
  */
@@ -46,7 +46,9 @@ function manifestOf(name: string, base: string): string | undefined {
   }
 }
 
-/** The file `import` would load: `import.meta.resolve` knows no other place to look from than its own module. */
+/**
+ * Returns the file that `import` would load. `import.meta.resolve` resolves from its own module only.
+ */
 function entryOf(manifest: string): string {
   const parsed: unknown = JSON.parse(manifest)
   if (!isRecord(parsed)) return 'index.js'
@@ -68,7 +70,10 @@ function conditional(target: unknown): string | undefined {
   return undefined
 }
 
-/** The ready-made provider among a package's exports: the one named after it, else any that makes language models. */
+/**
+ * Returns the default provider among the exports of a package: the one with its name, else any that creates language
+ * models.
+ */
 export function makerIn(exports: Readonly<Record<string, unknown>>, provider: string): ModelMaker | undefined {
   const named = provider.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
   for (const value of [exports[named], ...Object.values(exports)]) if (isMaker(value)) return value

@@ -5,13 +5,13 @@ import type { AnyModel } from './model-v3.ts'
 
 const ranks: Readonly<Record<Confidentiality, number>> = { public: 0, internal: 1, secret: 2 }
 
-/** Whether a model spec says what the model may see. */
+/** Returns whether a model spec has a clearance. */
 export function isCleared(spec: object | string): spec is ClearedModel {
   return typeof spec === 'object' && 'accepts' in spec
 }
 
 /**
- * Whether a model may see content with this label. One that says nothing of it may see everything.
+ * Returns whether a model may receive content with this label. A model without a clearance may receive everything.
  *
  * @example
  * mayRead({ model: 'openai/gpt-5', accepts: ['internal'] }, { ...trustedLabel, confidentiality: 'secret' }) // false
@@ -21,14 +21,14 @@ export function isModelCleared(spec: OneModel, { confidentiality }: Pick<Label, 
 }
 
 function accepts(spec: ClearedModel, confidentiality: Confidentiality): boolean {
-  // Words that are no confidentiality rank with nothing, and accept nothing.
+  // Invalid confidentialities have no rank and accept nothing.
   return spec.accepts.some((word) => ranks[word] >= ranks[confidentiality])
 }
 
 /** Confidentiality of active calls, keyed by their signal, because wrappers around a model pass the signal on unchanged. */
 const sent = new WeakMap<AbortSignal, Confidentiality>()
 
-/** Whether any gate exists. Without one the table is not filled, because short-lived entries are expensive. */
+/** Whether any clearance exists. Without one the table is not filled, since short-lived entries are expensive. */
 let gates = false
 
 /** Declares the label of what a call sends. An undeclared call counts as secret. */
@@ -36,7 +36,7 @@ export function declareSent(signal: AbortSignal, label: Label | undefined): void
   if (gates && label) sent.set(signal, label.confidentiality)
 }
 
-/** Returns the model behind a gate that passes only what the spec accepts. */
+/** Returns a model that rejects requests beyond the clearance of the spec. */
 export function gated(spec: ClearedModel, model: AnyModel): AnyModel {
   gates = true
   function check(options: { readonly abortSignal?: AbortSignal | undefined }): void {
@@ -84,7 +84,7 @@ function notCleared(model: AnyModel, spec: ClearedModel, confidentiality: Confid
     'clearance-denied',
     `${model.provider}/${model.modelId} accepts ${list}, and this call is ${confidentiality}: nothing was sent.`,
     {
-      hint: 'Use a model that is cleared for it, or keep what is confidential out of the view: labels say where it came from.',
+      hint: 'Use a model that is cleared for it, or remove confidential content from the view: labels name its sources.',
     },
   )
 }

@@ -18,7 +18,7 @@ import { ProvostError } from '@provost/core'
 /** A model of either specification. */
 export type AnyModel = LanguageModelV4 | LanguageModelV3
 
-/** What the stream of either specification is made of: they differ in files only, which an answer takes both ways. */
+/** The stream parts of both specifications. They differ in files only, and a response accepts both forms. */
 export interface StreamStart {
   readonly stream: ReadableStream<LanguageModelV4StreamPart | LanguageModelV3StreamPart>
 }
@@ -59,7 +59,7 @@ function rewrite(message: LanguageModelV4Message): LanguageModelV3Message {
     case 'assistant': {
       const content: Extract<LanguageModelV3Message, { role: 'assistant' }>['content'] = []
       for (const part of message.content) {
-        // The older specification has no words for these two; no provider of it can have written them.
+        // The older specification lacks these two, so its providers never send them.
         if (part.type === 'custom' || part.type === 'reasoning-file') continue
         if (part.type === 'file') content.push({ ...part, data: toV3Data(part.data) })
         else if (part.type === 'tool-result') content.push(toV3Result(part))

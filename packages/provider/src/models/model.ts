@@ -9,12 +9,12 @@ import { identify } from './same-model.ts'
 
 /** The replacement for each tier that is not configured. */
 const tiers: readonly Tier[] = ['balanced', 'smart', 'fast']
-/** A package name and nothing else: no paths, no dots that climb. */
+/** A package name only: no paths and no leading dots. */
 const providerName = /^[a-z0-9][a-z0-9-]{0,63}$/
 
 /**
- * The name of a model in logs, events and price tables: `provider/model`. The provider is taken up to its first dot,
- * since what follows names the API it speaks.
+ * Returns the name of a model in logs, events and price tables: `provider/model`. The provider is cut at its first dot,
+ * since the rest names its API.
  *
  * @example
  * modelName(anthropic('claude-sonnet-5')) // 'anthropic/claude-sonnet-5'
@@ -27,11 +27,11 @@ export function modelName(model: OneModel): string {
 }
 
 /**
- * The model that a spec means. A model object comes back at once, a string in a promise.
+ * Returns the model of a spec: a model object directly, a string as a promise.
  *
- * `'provider/model'` loads the installed `@ai-sdk/<provider>`; where there is none, it goes through the AI Gateway if
- * `AI_GATEWAY_API_KEY` is set. Of tiers, {@link chooseModel} takes one. A model with `accepts` comes behind a gate: it
- * refuses what it is not cleared for, and what does not come from `callModel`.
+ * `'provider/model'` loads the installed `@ai-sdk/<provider>`; without it, the model goes through the AI Gateway if
+ * `AI_GATEWAY_API_KEY` is set. {@link chooseModel} selects one of several tiers. A model with `accepts` rejects content
+ * beyond its clearance, and requests that do not come from `callModel`.
  *
  * @throws ProvostError `no-model` for tiers without a model, `unsupported-model` for an object of another specification.
  *   The promise rejects with `invalid-model-name`, `provider-not-installed`, `provider-failed`, `unsupported-model`.
@@ -62,7 +62,7 @@ function resolveNamed(one: NamedModel): AnyModel | Promise<AnyModel> {
   if (known) return known
   const loading = load(one)
   resolved.set(one, loading)
-  // What failed may be put right: a package installed, a key set.
+  // A failure may be temporary: the package can be installed, the key set.
   loading.catch(() => resolved.delete(one))
   return loading
 }
@@ -70,8 +70,8 @@ function resolveNamed(one: NamedModel): AnyModel | Promise<AnyModel> {
 const resolved = new Map<string, Promise<AnyModel>>()
 
 /**
- * The one model that a spec means. Of tiers it is the one asked for, else the nearest: `balanced`, `smart`, `fast`, in
- * this order.
+ * Returns one model of a spec: that of the requested tier, else of the nearest: `balanced`, `smart`, `fast`, in this
+ * order.
  *
  * @throws ProvostError `no-model` for tiers without a model.
  *
@@ -87,7 +87,7 @@ export function chooseModel(spec: ModelSpec, tier?: Tier): OneModel {
   })
 }
 
-/** Whether a spec has a model for each of several tiers. */
+/** Returns whether a spec has a model for each of several tiers. */
 export function hasTiers(spec: ModelSpec): spec is Exclude<ModelSpec, OneModel> {
   return typeof spec !== 'string' && !('specificationVersion' in spec) && !isCleared(spec)
 }
@@ -101,7 +101,7 @@ async function load(name: string): Promise<AnyModel> {
       hint: 'Write it as provider/model, such as "anthropic/claude-sonnet-5".',
     })
   const maker = await findMaker(name, provider)
-  // The gateway itself wants the whole name.
+  // The gateway needs the whole name.
   const model = make(name, maker.maker, maker.gateway ? name : modelId)
   identify(model, name)
   return model
@@ -118,7 +118,7 @@ async function findMaker(name: string, provider: string): Promise<{ maker: Model
   if (exports) {
     const maker = makerIn(exports, provider)
     if (maker) return { maker, gateway: false }
-    throw new ProvostError('provider-failed', `${packageName} has no ready-made provider for the model "${name}".`, {
+    throw new ProvostError('provider-failed', `${packageName} has no default provider for the model "${name}".`, {
       hint: 'Create the provider with its create… function and pass the model object instead of its name.',
     })
   }
@@ -126,7 +126,7 @@ async function findMaker(name: string, provider: string): Promise<{ maker: Model
     const { gateway } = await import('@ai-sdk/gateway')
     return { maker: gateway, gateway: true }
   }
-  throw new ProvostError('provider-not-installed', `Nothing here can call the model "${name}".`, {
+  throw new ProvostError('provider-not-installed', `No installed package can call the model "${name}".`, {
     hint: `Run \`npm install ${packageName}\`, or set AI_GATEWAY_API_KEY to go through the AI Gateway, or pass a model object.`,
   })
 }
@@ -164,7 +164,7 @@ function supported(model: unknown, name: string): AnyModel {
   )
 }
 
-/** Whether an object is a model that can be called. */
+/** Returns whether an object is a callable model. */
 export function isAnyModel(model: unknown): model is AnyModel {
   return (
     typeof model === 'object' &&

@@ -1,6 +1,9 @@
 import type { PriceTable, Rates } from './price.ts'
 
-/** OpenAI's rule for prompts of more than 272,000 tokens: the whole request at twice the input, half as much again for output. */
+/**
+ * The rule of OpenAI for prompts of more than 272,000 tokens: the whole request at twice the input price and 1.5 times
+ * the output price.
+ */
 function openaiLong({ input, output, cacheRead, cacheWrite }: Rates): Rates & { readonly above: number } {
   return {
     above: 272_000,
@@ -20,7 +23,7 @@ function openaiWide(input: number, cacheRead: number, output: number): PriceTabl
   return { ...rates, long: openaiLong(rates) }
 }
 
-/** From 5.6 on, writing to the cache costs a quarter more than plain input. */
+/** From 5.6 on, writing to the cache costs 25 % more than plain input. */
 function openaiCached(input: number, cacheRead: number, output: number): PriceTable[string] {
   const rates: Rates = { input, output, cacheRead, cacheWrite: input * 1.25 }
   return { ...rates, long: openaiLong(rates) }
@@ -31,14 +34,14 @@ function anthropic(input: number, cacheRead: number, output: number): Rates {
   return { input, output, cacheRead, cacheWrite: input * 1.25 }
 }
 
-/** Reading from the cache costs a tenth; what storing costs depends on time and is left out. */
+/** Reading from the cache costs a tenth. The cost of storage depends on time and is omitted. */
 function google(input: number, output: number): Rates {
   return { input, output, cacheRead: input / 10 }
 }
 
 /**
- * Standard list prices of well-known models, without discounts for batches or surcharges for speed or region. A model
- * whose price was not certain, or about to change, is absent. Checked on the day `pricesAsOf` says.
+ * Standard list prices of well-known models, without discounts for batches or surcharges for speed or region. Models
+ * with uncertain or changing prices are absent. Checked on the date of `pricesAsOf`.
  */
 export const prices: PriceTable = {
   'anthropic/claude-fable-5-1': anthropic(10, 0.25, 50),

@@ -12,23 +12,23 @@ export interface Rates {
   readonly cacheWrite?: number
 }
 
-/** What a model costs. */
+/** The rates of a model. */
 export interface Price extends Rates {
-  /** Other rates for a whole request whose input is longer than `above` tokens. */
+  /** Rates for a whole request whose input is longer than `above` tokens. */
   readonly long?: Rates & { readonly above: number }
 }
 
-/** Prices by `provider/model`, as {@link modelName} writes it. */
+/** Prices by `provider/model`, as {@link modelName} returns it. */
 export type PriceTable = Readonly<Record<string, Price>>
 
 /** The day the built-in prices were last checked. */
 export const pricesAsOf: string = '2026-10-27'
 
-/** A date or `latest` at the end of a model id names a version of the same price. */
+/** A date or `latest` at the end of a model id is a version of the same price. */
 const version = /[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/
 
 /**
- * The price of a model; `undefined` when it is not known, never 0.
+ * Returns the price of a model; `undefined` if it is unknown, never 0.
  *
  * @param model `provider/model`; a leading `gateway/`, a date at the end and the gateway's dots (`claude-opus-4.8` for
  *   `claude-opus-4-8`) make no difference.
@@ -47,7 +47,10 @@ export function priceOf(model: string, prices?: PriceTable): Price | undefined {
   return found.get(model)
 }
 
-/** The rates of a request that is about as long as this, in US dollars for a million tokens; undefined where they are not known. */
+/**
+ * Returns the rates for a request of about this length, in US dollars per million tokens; undefined if they are
+ * unknown.
+ */
 export function priceFor(
   model: string,
   inputTokens: number,
@@ -59,7 +62,7 @@ export function priceFor(
   return { input: Math.max(input, cacheWrite), output }
 }
 
-/** What the built-in table says of a name: asked once a model call. */
+/** The entry of the built-in table by name, which each model call needs. */
 const found = new Map<string, Price | undefined>()
 const mostRemembered = 1000
 
@@ -78,7 +81,7 @@ function own(table: PriceTable | undefined, key: string): Price | undefined {
 }
 
 /**
- * What a usage costs in US dollars; `undefined` when the price or the usage is not known.
+ * Returns the cost of a usage in US dollars; `undefined` if the price or the usage is unknown.
  *
  * Cached tokens are part of `inputTokens` and are counted at their own rates.
  *

@@ -7,7 +7,7 @@ const named = new Map<string, object>()
 const aliases = new WeakMap<AnyModel, object>()
 
 /**
- * What makes two specs the same model: the object, or the name. Two objects of one name may be two accounts.
+ * Returns the identity of a model: the object, or the name. Two objects of one name may be two accounts.
  */
 export function identityOf(spec: OneModel): object {
   const model: NamedModel = isCleared(spec) ? spec.model : spec
@@ -17,7 +17,7 @@ export function identityOf(spec: OneModel): object {
   return identity
 }
 
-/** A model that was made for a spec is the same as it. */
+/** A model that was created for a spec has its identity. */
 export function identify(model: AnyModel, spec: OneModel): void {
   aliases.set(model, identityOf(spec))
 }

@@ -9,19 +9,19 @@ export interface CachedCall {
   readonly settings: ModelSettings
 }
 
-/** What is known of a call before it is made. */
+/** A model call before it is sent. */
 export interface Cacheable extends CachedCall {
   readonly model: AnyModel
-  /** How many messages of the prompt, from its start, are in the next request too. */
+  /** Messages from the start of the prompt that the next request has too. */
   readonly lasting: number
   /** The same for all calls that share a prefix. */
   readonly key: string
 }
 
 /**
- * A call with what its provider takes to find the beginning of the prompt in its cache: breakpoints for Anthropic behind
- * the system prompt and behind the history, a key for OpenAI. Others find it by themselves. Not one byte of the messages
- * changes by it where the provider sets the moving breakpoint itself. Where the settings say how to cache, that holds.
+ * Returns a call with the cache settings of its provider: breakpoints for Anthropic behind the system prompt and behind
+ * the history, a key for OpenAI. Other providers cache automatically. If the provider sets the moving breakpoint
+ * itself, the messages stay unchanged. Cache settings of the caller take precedence.
  *
  * @example
  * const { prompt, settings } = withCachePoints({ model, prompt, settings: {}, lasting: prompt.length, key: sessionId })
@@ -34,7 +34,7 @@ export function withCachePoints({ model, prompt, settings, lasting, key }: Cache
   const marked = prompt.slice()
   const system = marked.findIndex(({ role }) => role !== 'system') - 1
   mark(marked, system)
-  // The provider's own moves with the end of the request: right where nothing follows the history.
+  // The automatic breakpoint is at the end of the request, which is right if nothing follows the history.
   if (names[0] === 'anthropic' && lasting === prompt.length) {
     return { prompt: marked, settings: withOption(settings, 'anthropic', 'cacheControl', ephemeral) }
   }
@@ -45,7 +45,7 @@ export function withCachePoints({ model, prompt, settings, lasting, key }: Cache
 const ephemeral = Object.freeze({ type: 'ephemeral' })
 const copies = new WeakMap<LanguageModelV4Message, LanguageModelV4Message>()
 
-/** The same message gets the same copy, so that the prefix stays the same objects. */
+/** The same message gets the same copy, so that the prefix has the same objects. */
 function mark(prompt: LanguageModelV4Prompt, at: number): void {
   const message = prompt[at]
   if (!message) return

@@ -18,11 +18,11 @@ type SdkOutput = Extract<SdkPart, { type: 'tool-result' }>['output']
 type SdkOutputPart = Extract<SdkOutput, { type: 'content' }>['value'][number]
 
 /**
- * Messages of the AI SDK as ours, one for one: bytes become base64, URLs text, `image` parts files, and
- * `providerOptions` stay (those of a whole message move to its last part, where providers read them as well).
+ * Returns messages of the AI SDK as Provost messages, one for one. Bytes become base64, URLs text, and `image` parts
+ * files. `providerOptions` stay; those of a whole message move to its last part, where providers also read them.
  *
- * A `callId` is the part's `toolCallId`, made unique when ids repeat: a result answers the earliest call of its id that
- * has none. Approval requests and responses are left out: approvals live in the log.
+ * A `callId` is the `toolCallId` of the part, made unique if ids repeat: a result belongs to the earliest open call of
+ * its id. Approval requests and responses are omitted, since the log has them.
  *
  * @example
  * fromModelMessages([{ role: 'user', content: 'hello' }]) // [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }]
@@ -45,8 +45,8 @@ export function fromModelMessages(messages: readonly ModelMessage[]): ImportedMe
 }
 
 /**
- * Our messages as the AI SDK's, for other libraries and for `convertToModel`. Roles no model knows are left out, and so
- * are labels, `fields` and `details`. Tool-call ids come out unique.
+ * Returns messages in the form of the AI SDK, for other libraries and for `convertToModel`. Roles that no model knows
+ * are omitted, and so are labels, `fields` and `details`. Tool-call ids are unique.
  *
  * @throws ProvostError `blob-not-loaded`, `invalid-file-url` or `unsupported-file`.
  */

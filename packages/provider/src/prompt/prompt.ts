@@ -9,39 +9,42 @@ import { createProviderCallIds } from './provider-call-id.ts'
 import type { ProviderRole, ProviderRules } from './provider-message.ts'
 import { toProviderMessage } from './provider-message.ts'
 
-/** How a prompt is made from messages. */
+/** Options of a prompt. */
 export interface PromptOptions {
   /**
-   * What a message becomes for the model: one or more messages of the AI SDK, an empty list for nothing, `undefined`
-   * for the default of its role. Called once per message. Without it `error`, `aborted` and custom roles are left out.
+   * Converts a message for the model: to messages of the AI SDK, an empty list to omit it, or `undefined` for the
+   * default of its role. Called once per message. By default `error`, `aborted` and custom roles are omitted.
    */
   readonly convert?: ((message: Message) => ModelMessage | readonly ModelMessage[] | undefined) | undefined
-  /** Whether reasoning of earlier answers goes back to the model. Default `keep`. */
+  /** Whether reasoning of earlier responses is sent to the model. Default `keep`. */
   readonly reasoning?: 'keep' | 'strip' | undefined
-  /** Who wrote a message, as the model of this prompt sees it. Called once per message. Default: always `self`. */
+  /**
+   * Returns the relation of the author of a message to the model of this prompt. Called once per message. Default:
+   * always `self`.
+   */
   readonly writer?: ((message: Message) => Writer) | undefined
 }
 
 /**
- * `self`: the message goes back as it came. `sibling`, another model of the provider: without its reasoning, for
- * signatures hold for one model. `stranger`, a model of another provider: only what was said and called, for ids and
- * metadata of a provider, and tools it ran itself, mean nothing elsewhere or are refused.
+ * `self`: the message is sent back unchanged. `sibling`, another model of the provider: without reasoning, since its
+ * signatures are valid for one model. `stranger`, a model of another provider: only text and calls, since ids, metadata
+ * and tools of a provider are meaningless or invalid elsewhere.
  */
 export type Writer = 'self' | 'sibling' | 'stranger'
 
-/** A prompt that grows with the history: what was converted once is sent as the same objects from then on. */
+/** A prompt that grows with the history. Converted messages stay the same objects. */
 export interface Prompt {
   /**
-   * Adds a message behind the others.
+   * Adds a message at the end.
    *
    * @throws ProvostError `blob-not-loaded`, `invalid-file-url` or `unsupported-file`; the prompt is unchanged then.
    */
   append(message: Message): void
   /** Starts over with other messages, as after a compaction. */
   reset(messages: readonly Message[]): void
-  /** How many messages of a prompt are there for the next call too: all but the tail. */
+  /** Messages of a prompt that the next call has too: all but the tail. */
   readonly length: number
-  /** The prompt for one call: all messages so far, then `tail`, which is not kept. */
+  /** Returns the prompt for one call: all messages, then `tail`, which is not kept. */
   build(tail?: readonly Message[]): LanguageModelV4Prompt
 }
 
@@ -52,7 +55,7 @@ const promptKeys = {
 } satisfies KnownKeys<PromptOptions>
 
 /**
- * A prompt for an AI SDK model, converted message by message.
+ * Returns a prompt for an AI SDK model, converted message by message.
  *
  * Two builds share their common prefix as identical objects, which keeps a provider's prompt cache warm and makes the
  * cost of a step independent of the history. Tool-call ids are made unique and fit for every provider; results follow
@@ -69,7 +72,7 @@ export function createPrompt(options: PromptOptions = {}): Prompt {
   const converted = new WeakMap<Message, readonly ImportedMessage[]>()
   let wire: LanguageModelV4Message[] = []
   let ids = createProviderCallIds()
-  // Messages below this index were handed out and may not change any more.
+  // Messages below this index were returned and must not change.
   let sent = 0
 
   function toWire(message: Message, wireIds: ProviderCallIds): LanguageModelV4Message[] {
@@ -122,7 +125,7 @@ export function createPrompt(options: PromptOptions = {}): Prompt {
 
 const withLength = liveFields<() => number, Pick<Prompt, 'length'>>({ length: (count) => count() })
 
-/** Adds messages to a prompt; nothing below `fixed` is touched. */
+/** Adds messages to a prompt. Nothing below `fixed` changes. */
 function place(messages: readonly LanguageModelV4Message[], into: LanguageModelV4Prompt, fixed: number): void {
   for (const message of messages) {
     const last = into.length > fixed ? into.at(-1) : undefined
@@ -136,7 +139,10 @@ function isWireRole(role: Message['role']): role is ProviderRole {
   return role === 'system' || role === 'user' || role === 'assistant' || role === 'tool'
 }
 
-/** A call whose input was no JSON object: providers refuse to read it back, and its result says what was wrong. */
+/**
+ * Returns the arguments of a call as an object. Providers reject other arguments, and the result of the call reports
+ * the problem.
+ */
 function asObject(input: Json): unknown {
   return isRecord(input) ? input : {}
 }
@@ -146,20 +152,20 @@ function asItIs({ role, content }: Message): readonly ImportedMessage[] {
   return [{ role, content: role === 'assistant' ? settled(content) : content }]
 }
 
-/** Without reasoning that nothing follows: a provider refuses to take it back. */
+/** Without trailing reasoning, which a provider rejects. */
 function settled(content: readonly Part[]): readonly Part[] {
   const last = content.findLastIndex(({ type }) => type !== 'reasoning' && type !== 'reasoning-file')
   return last === content.length - 1 ? content : content.slice(0, last + 1)
 }
 
-/** What `convert` made of a message; its calls and results get back the `callId` they have in ours. */
+/** Returns the result of `convert` with the `callId` of each call and result. */
 function byHand(message: Message, own: readonly ModelMessage[]): readonly ImportedMessage[] {
   const imported = fromModelMessages(own)
   const callIds = new Map<string, string>()
   const ids = createProviderCallIds()
   for (const part of message.content) {
     if (part.type !== 'tool-call' && part.type !== 'tool-result') continue
-    // The ids `toModelMessages` writes for this message come first: they are unique.
+    // The ids that `toModelMessages` writes for this message precede, since they are unique.
     callIds.set(ids.ofCall(part.callId, part.toolCallId), part.callId)
     for (const id of [part.toolCallId, part.callId]) if (!callIds.has(id)) callIds.set(id, part.callId)
   }

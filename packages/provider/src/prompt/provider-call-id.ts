@@ -1,8 +1,11 @@
 /** Tool-call ids as a provider sees them: unique, never empty, `[A-Za-z0-9_-]`, at most 64 characters. */
 export interface ProviderCallIds {
-  /** The id of a call: the provider's own where it is usable and still free. */
+  /** Returns the id of a call: that of the provider if it is valid and unused. */
   ofCall(callId: string, toolCallId: string): string
-  /** The id its call has; for a result whose call is in an earlier answer of a provider, the latest call of that id. */
+  /**
+   * Returns the id of the call of a result. If a provider executed the call in an earlier response, it is the latest
+   * call with that id.
+   */
   ofResult(callId: string, toolCallId: string): string
   /** Ids that know these and add to a copy, for messages that are sent once only. */
   fork(): ProviderCallIds
@@ -15,7 +18,7 @@ function usable(toolCallId: string): string {
   return toolCallId.slice(0, maxLength).replaceAll(/[^A-Za-z0-9_-]/g, '_') || 'call'
 }
 
-/** A place for ids that looks further in the one it was forked from. */
+/** An id table that falls back to the one it was forked from. */
 interface Shelf {
   readonly byCall: Map<string, string>
   readonly byToolCall: Map<string, string>
@@ -31,7 +34,7 @@ function timesTaken(shelf: Shelf, id: string): number {
   return shelf.taken.get(id) ?? (shelf.below ? timesTaken(shelf.below, id) : 0)
 }
 
-/** Ids depend only on the calls in their order, so that the same history always gives the same ids. */
+/** Ids depend only on the calls in their order, so the same history always has the same ids. */
 export function createProviderCallIds(): ProviderCallIds {
   return over(undefined)
 }

@@ -18,19 +18,19 @@ import type { ProviderCallIds } from './provider-call-id.ts'
 /** The roles a model knows. */
 export type ProviderRole = LanguageModelV4Message['role']
 
-/** How messages are written for a model. */
+/** Options of the conversion to provider messages. */
 export interface ProviderRules {
   readonly ids: ProviderCallIds
   readonly reasoning: 'keep' | 'strip'
   /** A model of another provider wrote it. */
   readonly foreign: boolean
-  /** What a call's input becomes. */
+  /** Converts the input of a call. */
   readonly input: (input: Json) => unknown
 }
 
 type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number]
 
-/** One message as the AI SDK's provider interface writes it; `undefined` when nothing is left to say. */
+/** Returns a message in the form of the provider interface of the AI SDK; `undefined` if it is empty. */
 export function toProviderMessage(
   role: ProviderRole,
   parts: readonly Part[],
@@ -77,7 +77,7 @@ function toolParts(parts: readonly Part[], rules: ProviderRules): LanguageModelV
   return content
 }
 
-/** What any provider can read of an answer. */
+/** Returns the parts that any provider can read. */
 function commonParts(parts: readonly Part[]): readonly Part[] {
   const results = new Set(parts.flatMap((part) => (part.type === 'tool-result' ? [part.callId] : [])))
   return parts.flatMap((part) => {
@@ -89,7 +89,7 @@ function commonParts(parts: readonly Part[]): readonly Part[] {
       case 'tool-call':
         return part.providerExecuted || results.has(part.callId) ? [] : [common]
       case 'custom': {
-        // All that is left of what stood before it.
+        // The summary replaces everything before it.
         const summary = compactionText(part)
         return summary === undefined ? [] : [{ type: 'text', text: `Summary of what was said before:\n${summary}` }]
       }
@@ -153,8 +153,8 @@ function text(part: TextPart): LanguageModelV4TextPart {
 }
 
 /**
- * What the model reads in the place of a file whose bytes are not base64: providers refuse such a request, and with it each
- * later one of the session. Undefined for any other file.
+ * Returns the notice that replaces a file with invalid base64: providers would reject this and each later request of
+ * the session. Undefined for any other file.
  */
 function unreadable({ data, filename }: FilePart): LanguageModelV4TextPart | undefined {
   if (data.type !== 'data' && data.type !== 'url') return undefined
@@ -233,7 +233,7 @@ type OutputPart = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>[
 
 function outputPart(part: TextPart | FilePart): OutputPart {
   if (part.type !== 'text') return unreadable(part) ?? file(part)
-  // An empty text with options stands for content of the provider's own: see `fromModelMessages`.
+  // An empty text with options is provider-specific content: see `fromModelMessages`.
   if (part.text === '' && part.providerOptions) return { type: 'custom', providerOptions: part.providerOptions }
   return text(part)
 }

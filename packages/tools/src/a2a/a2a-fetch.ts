@@ -1,11 +1,14 @@
 import { ProvostError } from '@provost/core'
 
-/** What is read of one answer, in bytes. */
+/** Bytes read of one response. */
 const maxBytes = 8 * 1024 * 1024
 
 type Headers = Readonly<Record<string, string>>
 
-/** A fetch that goes to known origins only, follows no redirect and reads so much: what answers is not ours. */
+/**
+ * Returns a `fetch` for an untrusted server: it contacts known origins only, follows no redirect and bounds the
+ * response.
+ */
 export function limitedFetch(
   origins: readonly string[],
   headers: Headers | (() => Promise<Headers>) = {},
@@ -16,7 +19,7 @@ export function limitedFetch(
     const { origin } = new URL(request.url)
     if (!allowed.has(origin)) {
       throw new ProvostError('a2a-refused-address', `The agent's card leads to ${origin}.`, {
-        hint: 'If that is as it should be, name it in `origins`.',
+        hint: 'If this origin is intended, add it to `origins`.',
       })
     }
     for (const [name, value] of Object.entries(typeof headers === 'function' ? await headers() : headers)) {

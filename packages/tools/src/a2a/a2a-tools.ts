@@ -7,18 +7,18 @@ import { z } from 'zod'
 import { tool } from '../definition/tool.ts'
 import { limitedFetch } from './a2a-fetch.ts'
 
-/** What {@link a2aTool} takes. */
+/** Options of {@link a2aTool}. */
 export interface A2aToolOptions {
-  /** What the model calls it. */
+  /** The name of the tool. */
   readonly name: string
   readonly description?: string
-  /** Where the agent is: its card is looked for there. */
+  /** The URL of the agent, from which its card is resolved. */
   readonly url: string
-  /** Where its card is, from `url`. Default `.well-known/agent-card.json`. */
+  /** The path of the card, relative to `url`. Default `.well-known/agent-card.json`. */
   readonly cardPath?: string
   /** Sent with each request, such as `authorization`; a function is asked each time. */
   readonly headers?: Readonly<Record<string, string>> | (() => Promise<Readonly<Record<string, string>>>)
-  /** Origins beside that of `url` to which the card may lead. Default none. */
+  /** Other origins that the card may lead to. Default none. */
   readonly origins?: readonly string[]
   /** Default `egress`: the operator of the agent receives the input. */
   readonly effect?: Effect
@@ -26,19 +26,19 @@ export interface A2aToolOptions {
   readonly timeoutMs?: number
 }
 
-/** What another agent answered. */
+/** The response of a remote agent. */
 export interface A2aToolResult {
   readonly state: 'completed' | 'failed' | 'canceled' | 'rejected' | 'input-required' | 'auth-required' | 'working'
   readonly text: string
-  /** What it gave beside text. */
+  /** Content other than text. */
   readonly data?: readonly Json[]
   /** To answer what the agent asks. */
   readonly taskId?: string
-  /** To go on with the conversation. */
+  /** Continues the conversation. */
   readonly contextId?: string
 }
 
-/** What the model says. */
+/** The input that the model writes. */
 export interface A2aToolInput {
   input: string
   contextId?: string | undefined
@@ -68,9 +68,9 @@ const optionKeys = {
 } satisfies KnownKeys<A2aToolOptions>
 
 /**
- * A tool that asks an agent elsewhere, over A2A (JSON-RPC, streaming where its card says so). What it answers is untrusted.
- * Answering what a task of its waits for, which may be an approval, needs approval here. Needs the package `@a2a-js/sdk`,
- * which is loaded by the first call.
+ * Returns a tool that calls a remote agent over A2A (JSON-RPC, streaming if its card offers it). The response is
+ * untrusted. A response to a waiting task, which may be an approval, needs approval here. The first call loads the
+ * package `@a2a-js/sdk`.
  *
  * @throws ProvostError from a call: `missing-package`, `a2a-refused-address` where the card leads to another origin.
  *
@@ -127,7 +127,7 @@ export function a2aTool(options: A2aToolOptions): Tool<A2aToolInput, A2aToolResu
         mediaType: 'text/plain',
       }
       const message = {
-        // The same for each attempt at this call, so that the other side can tell.
+        // Equal for each attempt at this call, so that the remote side can recognise a repetition.
         messageId: ctx.idempotencyKey,
         contextId,
         taskId,
@@ -160,7 +160,7 @@ const cancelMs = 2_000
 
 type Artifacts = Map<string, Part[]>
 
-/** Puts together what comes of an answer. */
+/** Assembles the parts of a response. */
 function listener(): {
   take(response: StreamResponse): void
   taskId(): string | undefined

@@ -5,9 +5,9 @@ import { isPromise, isRecord, isStandardSchema, ProvostError } from '@provost/co
 import { jsonCheckOf } from '../definition/json-schema.ts'
 import { foreignSchema } from '../foreign-schema/foreign-schema.ts'
 
-/** A schema of the AI SDK as one of ours, made when it is asked for. */
+/** A schema of the AI SDK as a Standard Schema, created on first use. */
 export interface AiSchema {
-  /** @throws ProvostError `schema-not-ready` before `prepare` where the schema has to be waited for. */
+  /** @throws ProvostError `schema-not-ready` before `prepare` if the schema is asynchronous. */
   get(): AnySchema
   /** Waits for it, if that is needed. */
   prepare(): MaybePromise<void>
@@ -19,9 +19,9 @@ type Wrapped = Extract<FlexibleSchema, { readonly jsonSchema: unknown }>
 const none: JsonSchema = { type: 'object', properties: {}, additionalProperties: false }
 
 /**
- * Any schema that a tool of the AI SDK has: Standard Schemas as they are, wrapped, lazy and promised ones unwrapped.
+ * Accepts any schema of an AI SDK tool: Standard Schemas unchanged; wrapped, lazy and promised ones unwrapped.
  *
- * @param foreign the schema came with the tool from elsewhere: where it is bare JSON Schema, its checks are bounded.
+ * @param foreign the schema comes from outside. Its checks are bounded if it is plain JSON Schema.
  */
 export function aiSchema(given: FlexibleSchema | undefined, foreign = false): AiSchema {
   let ready: AnySchema | undefined
@@ -44,8 +44,8 @@ export function aiSchema(given: FlexibleSchema | undefined, foreign = false): Ai
       const schema = attempt()
       if (!isPromise(schema)) return (ready = schema)
       schema.then(undefined, () => {})
-      throw new ProvostError('schema-not-ready', 'The schema is still being made.', {
-        hint: 'It is there once a run of the agent has begun.',
+      throw new ProvostError('schema-not-ready', 'The asynchronous schema is not ready.', {
+        hint: 'It is available after a run of the agent has started.',
       })
     },
     prepare() {
@@ -60,7 +60,7 @@ function isWrapped(value: unknown): value is Wrapped {
   return isRecord(value) && 'jsonSchema' in value
 }
 
-/** Whether something can be the schema of an AI SDK tool. */
+/** Returns whether a value can be the schema of an AI SDK tool. */
 export function isAiSchema(value: unknown): value is FlexibleSchema {
   return typeof value === 'function' || isStandardSchema(value) || isWrapped(value)
 }
@@ -71,7 +71,9 @@ function notASchema(): ProvostError {
   })
 }
 
-/** The AI SDK does not check input against a bare JSON Schema; here everything that a model writes is checked. */
+/**
+ * Validates input against a bare JSON Schema, which the AI SDK does not check.
+ */
 function unwrapped({ validate }: Wrapped, json: JsonSchema, foreign: boolean): AnySchema {
   if (!validate) return foreign ? foreignSchema(json, { vendor: 'ai' }) : json
   return standard(json, async (value) => {
@@ -80,14 +82,14 @@ function unwrapped({ validate }: Wrapped, json: JsonSchema, foreign: boolean): A
   })
 }
 
-/** A Standard Schema that says of itself what the JSON Schema says. */
+/** Returns a Standard Schema that carries its JSON Schema. */
 function standard(json: ReadonlyJsonSchema, validate: StandardSchemaV1.Props['validate']): StandardSchemaV1 {
   const say = (): Record<string, unknown> => ({ ...json })
   const props = { version: 1, vendor: 'ai', validate, jsonSchema: { input: say, output: say } } as const
   return { '~standard': props }
 }
 
-/** An output schema has to validate by itself. */
+/** Returns a schema that validates by itself, as an output schema must. */
 export function asStandard(schema: AnySchema): StandardSchemaV1 {
   if (isStandardSchema(schema)) return schema
   return standard(schema, (value) => {
@@ -96,7 +98,7 @@ export function asStandard(schema: AnySchema): StandardSchemaV1 {
   })
 }
 
-/** Zod 3 says nothing in JSON Schema; the AI SDK says it for it. */
+/** Zod 3 has no JSON Schema; the AI SDK converts it. */
 function isZod3(schema: StandardSchemaV1): boolean {
   return schema['~standard'].vendor === 'zod' && !('_zod' in schema)
 }

@@ -27,11 +27,11 @@ import { aiMoreKeys, aiToolKeys, movedAiKeys } from './known-ai-options.ts'
 /** A tool of the AI SDK, as `tool()`, `dynamicTool()` and the provider packages make them. */
 export type AiTool = ToolSet[string]
 
-/** What a tool of the AI SDK cannot say of itself. */
+/** What the definition of an AI SDK tool lacks. */
 export interface AiToolMore {
-  /** Default `egress`: nothing is known of what it does. */
+  /** Default `egress`, since the effect is unknown. */
   readonly effect?: Effect
-  /** What arguments mean to a policy, by key or JSON pointer. */
+  /** The meaning of arguments for policies, by key or JSON pointer. */
   readonly args?: Readonly<Record<string, ArgRole>>
   /** The label of its results. Default: untrusted, internal. */
   readonly returns?: LabelInit
@@ -42,13 +42,14 @@ export interface AiToolMore {
   readonly cache?: boolean | { readonly ttlMs?: number; readonly share?: 'session' | 'agent' }
 }
 
-/** Whether something is a tool of the AI SDK, and not one of ours or a set of them. */
+/** Returns whether a value is a tool of the AI SDK, and neither a Provost tool nor a set. */
 export function isAiTool(value: unknown): value is AiTool {
   return isRecord(value) && !('~tool' in value) && isAiSchema(value['inputSchema'])
 }
 
 /**
- * A tool of the AI SDK as one of ours. Agents take such tools as they are; this is for saying more of one.
+ * Returns an AI SDK tool as a Provost tool. Agents accept AI SDK tools directly; use this function to add an effect,
+ * roles or labels.
  *
  * Its input is checked even where the AI SDK would not, and so is its output if it has an `outputSchema`. `toolCallId`
  * is our call id, `context` the run's app value, checked by its `contextSchema`. A `description` that is a function is
@@ -79,7 +80,7 @@ export function fromAiTool(name: string, tool: AiTool, more: AiToolMore = {}): T
     const second = isPromise(first) ? first.then(() => output?.prepare()) : output?.prepare()
     return isPromise(second) ? second.then(examples) : examples()
   }
-  // Whether it has to be waited for shows only when it is tried, and of deferred ones few are.
+  // Whether the schema is asynchronous shows only on first use, and few deferred tools are used.
   const waiting = deferLoading || isLater(name, prepare)
   const definition = definitionOf(name, tool, more, executed, {
     input,
@@ -182,7 +183,12 @@ function descriptionOf(name: string, { description }: AiTool): string | undefine
   try {
     return description({ context: {} })
   } catch (cause) {
-    throw invalidTool(name, 'its description needs a context, and is asked before there is one', 'Give a text.', cause)
+    throw invalidTool(
+      name,
+      'its description function needs a context, which does not exist yet',
+      'Use a string.',
+      cause,
+    )
   }
 }
 
@@ -193,7 +199,7 @@ interface CallOptions {
   readonly context: unknown
 }
 
-/** What functions of an AI SDK tool receive. Histories are converted on first access. */
+/** Returns the options that functions of an AI SDK tool receive. Histories are converted on first access. */
 function callOptions(
   toolCallId: string,
   ctx: { readonly signal: AbortSignal; readonly context: unknown },
@@ -211,7 +217,7 @@ function callOptions(
   }
 }
 
-/** The history up to the answer that the call is in. */
+/** Returns the history before the message with the call. */
 function before(messages: readonly Message[]): readonly Message[] {
   const answer = messages.findLastIndex(({ role }) => role === 'assistant')
   return answer < 0 ? messages : messages.slice(0, answer)
@@ -239,8 +245,8 @@ async function contextFor(schema: FlexibleSchema, ctx: ToolContext): Promise<unk
   await made.prepare()
   const parsed = await parseWith(asStandard(made.get()), ctx.context)
   if (parsed.ok) return parsed.value
-  throw new ProvostError('invalid-context', `The run's context does not fit: ${parsed.issues[0]?.message ?? ''}.`, {
-    hint: 'Pass the run a context that fits the contextSchema of the tool.',
+  throw new ProvostError('invalid-context', `The context of the run is invalid: ${parsed.issues[0]?.message ?? ''}.`, {
+    hint: 'Pass the run a context that matches the contextSchema of the tool.',
   })
 }
 
@@ -248,7 +254,7 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-/** Each yield is a whole result so far; the last one is the result. */
+/** Emits each yield as a whole intermediate result. The last one is the result. */
 async function* relay(tool: AiTool, given: AsyncIterable<unknown>, input: unknown, callId: string): AsyncGenerator {
   let last: unknown
   for await (const value of given) {

@@ -2,7 +2,7 @@ import type { KnownKeys, MovedKeys } from '@provost/core'
 
 import type { AiTool, AiToolMore } from './ai-tool.ts'
 
-/** What fromAiTool takes beside the tool. */
+/** Options of `fromAiTool`. */
 export const aiMoreKeys: KnownKeys<AiToolMore> = {
   effect: true,
   args: true,
@@ -38,10 +38,10 @@ export const aiKeys: KnownKeys<AiTool> = {
   onInputAvailable: true,
 }
 
-/** What else such objects are known to bring: `_meta` is what an MCP client of the AI SDK puts there. */
+/** Other known fields of such objects: an MCP client of the AI SDK adds `_meta`. */
 export const aiToolKeys: Readonly<Record<string, true>> = { ...aiKeys, _meta: true }
 
-/** What a tool of the AI SDK cannot say of itself. */
+/** What the definition of an AI SDK tool lacks. */
 export const movedAiKeys: MovedKeys = {
   ...Object.fromEntries(Object.keys(aiMoreKeys).map((key) => [key, `Say it in fromAiTool(name, tool, { ${key} }).`])),
   parameters: 'Name it "inputSchema".',

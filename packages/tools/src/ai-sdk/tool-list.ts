@@ -8,17 +8,17 @@ import { fromAiTool, isAiTool } from './ai-tool.ts'
 /** Tools under names: a tool set of the AI SDK, or a mixture. A name here goes before the tool's own. */
 export type ToolRecord = Readonly<Record<string, Tool | AiTool>>
 
-/** What an agent takes as its tools: tools, sets of them, tools of the AI SDK, and lists of all these. */
+/** The tools of an agent: tools, sets of tools, tools of the AI SDK, and lists of these. */
 export type ToolsInput = ToolRecord | readonly (Tool | AiTool | ToolRecord)[]
 
-/** Those of the tools that were made by `tool()`, for what their types say. */
+/** The tools that were created by `tool()`, for their types. */
 export type ToolsIn<T> = T extends readonly (infer Item)[] ? Own<Item> : Own<T>
 type Own<T> = T extends Tool ? T : T extends AiTool ? never : Extract<T[keyof T], Tool>
 
 /**
  * Tools of all kinds as a plain list.
  *
- * @throws ProvostError `invalid-tool` for what is no tool, or a tool of the AI SDK without a name.
+ * @throws ProvostError `invalid-tool` for a value that is not a tool, or for an AI SDK tool without a name.
  */
 export function listTools(tools: ToolsInput): readonly Tool[] {
   return isList(tools) ? tools.flatMap((item, index) => listItem(item, index)) : listRecord(tools)
@@ -37,8 +37,8 @@ function listItem(item: Tool | AiTool | ToolRecord, index: number): readonly Too
 /** Returns the name in the id of a provider-defined tool, such as `openai.web_search`. Function tools have no name. */
 function nameOfProviderTool(tool: AiTool, index: number): string {
   if (tool.type === 'provider') return tool.id.slice(tool.id.indexOf('.') + 1)
-  throw new ProvostError('invalid-tool', `tools[${index}] is a tool of the AI SDK, which has no name.`, {
-    hint: 'Give it one: tools: [{ weather: weatherTool }].',
+  throw new ProvostError('invalid-tool', `tools[${index}] is a tool of the AI SDK without a name.`, {
+    hint: 'Name it by a key: tools: [{ weather: weatherTool }].',
   })
 }
 
@@ -53,7 +53,7 @@ function listRecord(record: ToolRecord, path = 'tools'): readonly Tool[] {
 
 function notATool(path: string): ProvostError {
   return new ProvostError('invalid-tool', `${path} is not a tool.`, {
-    hint: 'Make it with tool({ name, input, execute }), or give a tool or tool set of the AI SDK.',
+    hint: 'Create it with tool({ name, input, execute }), or pass a tool or tool set of the AI SDK.',
   })
 }
 
@@ -62,8 +62,8 @@ function isTool(item: unknown): item is Tool {
 }
 
 /**
- * Puts tools from elsewhere, such as those of an MCP server, under a name: it tells where they come from, goes before
- * those of their names that are taken, and marks what they say of themselves as not the developer's own words.
+ * Groups external tools, such as those of an MCP server, under a name. The name states their origin, is the prefix of
+ * names that are taken, and marks their descriptions as untrusted.
  *
  * @throws ProvostError `invalid-tool`
  *

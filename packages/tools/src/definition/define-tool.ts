@@ -16,7 +16,7 @@ import { jsonCheckOf, jsonSchemaOf } from './json-schema.ts'
 import { mayHave } from './schema-place.ts'
 import { checkSchemaSize } from './schema-size.ts'
 
-/** What a tool is made of, once everything has been checked that can be checked without its schema. */
+/** The parts of a tool after all checks that do not need its schema. */
 export interface ToolParts {
   readonly name: string
   readonly version?: string | undefined
@@ -40,7 +40,7 @@ export interface ToolParts {
 }
 
 /**
- * A tool from its parts.
+ * Returns a tool from its parts.
  *
  * @throws ProvostError `invalid-tool` for a name or, unless it is lazy, for a schema that cannot work.
  */
@@ -88,7 +88,9 @@ export function makeTool<In = never, Out = unknown, App = never>(parts: ToolPart
   })
 }
 
-/** The same tool with another name, in a set, or with a sandbox. Schemas that have not been made are not made for it. */
+/**
+ * Returns a copy with another name, in a set, or with a sandbox. Lazy schemas stay lazy.
+ */
 export function withInfo<T extends Tool>(
   tool: T,
   info: Partial<Pick<Tool, 'name' | 'set' | 'reading' | 'sandbox'>>,
@@ -102,8 +104,8 @@ function checkName(name: string): void {
   if (typeof name === 'string' && /^[^\p{C}\p{Z}]{1,128}$/u.test(name)) return
   throw invalidTool(
     name,
-    'its name is not one that can be shown and called',
-    'Use 1 to 128 characters without spaces and invisible ones; letters, digits, _ and - do best.',
+    'its name is invalid',
+    'Use 1 to 128 visible characters without spaces, best only letters, digits, _ and -.',
   )
 }
 
@@ -124,10 +126,14 @@ function inputSchemaOf(name: string, schema: AnySchema, roles: ToolParts['roles'
     if (cause instanceof ProvostError) throw invalidTool(name, cause.message.replace(/\.$/, ''), cause.hint, cause)
     throw cause
   }
-  throw invalidTool(name, 'its input is not an object', 'Models write the input of a call as a JSON object: use one.')
+  throw invalidTool(
+    name,
+    'its input is not an object',
+    'Use an object: models write the input of a call as a JSON object.',
+  )
 }
 
-/** A role at a place that no input has would govern nothing. */
+/** A role at an impossible place would govern nothing. */
 function checkPlace(name: string, pointer: string, schema: JsonSchema): void {
   if (mayHave(schema, `/${pointer.slice(1)}`)) return
   const { properties } = schema
@@ -139,7 +145,7 @@ function checkPlace(name: string, pointer: string, schema: JsonSchema): void {
   )
 }
 
-/** What cannot be said in JSON Schema is still validated; it is only not described. */
+/** Returns the JSON Schema of the output. Undefined if it has none: the output is then validated but not described. */
 function outputSchemaOf({ output }: ToolDefinition): JsonSchema | undefined {
   if (!output) return undefined
   try {
@@ -151,7 +157,7 @@ function outputSchemaOf({ output }: ToolDefinition): JsonSchema | undefined {
   }
 }
 
-/** The error for a tool that cannot work, saying which and why. */
+/** Returns the error for an invalid tool. */
 export function invalidTool(name: unknown, what: string, hint: string | undefined, cause?: unknown): ProvostError {
   const shown = JSON.stringify(typeof name === 'string' ? name.slice(0, 200) : name) ?? 'undefined'
   return new ProvostError('invalid-tool', `The tool ${shown} cannot be used: ${what}.`, { hint, cause })

@@ -5,7 +5,7 @@ const maxPathLength = 100
 const maxMessageLength = 200
 const maxLength = 900
 
-/** Problems of a value as one text of bounded length: each path and what is wrong there. */
+/** Returns the problems of a value as one bounded text: each path with its problem. */
 export function sayIssues(issues: readonly SchemaIssue[]): string {
   let text = ''
   let listed = 0
@@ -23,7 +23,7 @@ function sayIssue({ path, message }: SchemaIssue): string {
   return path === '' ? what : `${cut(path, maxPathLength)}: ${what}`
 }
 
-/** At most `length` characters. */
+/** Returns at most `length` characters of a text. */
 export function cut(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text
 }

@@ -4,7 +4,7 @@ import { isRecord, isStandardSchema, ProvostError } from '@provost/core'
 import type { AnySchema, JsonSchema, Parsed, ReadonlyJsonSchema, SchemaIssue, StandardSchemaV1 } from '@provost/core'
 import { toJsonSchema } from '@valibot/to-json-schema'
 
-/** Which side of a schema: what is written, or what validation gives. */
+/** The side of a schema: the input of validation, or its output. */
 export type SchemaSide = 'input' | 'output'
 
 const converted: Record<SchemaSide, WeakMap<StandardSchemaV1, JsonSchema>> = {
@@ -13,11 +13,11 @@ const converted: Record<SchemaSide, WeakMap<StandardSchemaV1, JsonSchema>> = {
 }
 
 /**
- * The JSON Schema (draft 7) of any schema a tool takes. A JSON Schema comes back as it is; a Standard Schema is
- * converted once.
+ * Returns the JSON Schema (draft 7) of any schema that tools accept. A JSON Schema is returned unchanged; a Standard
+ * Schema is converted once.
  *
  * @param side default `input`.
- * @throws ProvostError `schema-not-json` when the library cannot say it in JSON Schema, such as zod of a `Date`.
+ * @throws ProvostError `schema-not-json` if the schema has no JSON Schema, such as zod's `Date`.
  *
  * @example
  * jsonSchemaOf(z.object({ id: z.string() })) // { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] }
@@ -40,7 +40,7 @@ function convert(schema: StandardSchemaV1, side: SchemaSide): JsonSchema {
     if (cause instanceof ProvostError) throw cause
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new ProvostError('schema-not-json', `The schema cannot be turned into JSON Schema: ${why}.`, {
-      hint: 'Use types that JSON has; for what a model writes, turn a string into the richer type with a transform.',
+      hint: 'Use JSON types. For input, parse a string into the richer type with a transform.',
       cause,
     })
   }
@@ -48,7 +48,7 @@ function convert(schema: StandardSchemaV1, side: SchemaSide): JsonSchema {
 
 function converterOf(schema: StandardSchemaV1, side: SchemaSide): () => Record<string, unknown> {
   const standard = schema['~standard']
-  // Standard JSON Schema, which zod and arktype speak.
+  // Standard JSON Schema, which zod and arktype implement.
   if ('jsonSchema' in standard && isRecord(standard.jsonSchema)) {
     const own = standard.jsonSchema[side]
     if (typeof own === 'function') return () => own({ target: 'draft-07' })
@@ -84,7 +84,7 @@ export function jsonCheckOf(schema: ReadonlyJsonSchema): JsonCheck {
       const { valid, errors } = validator.validate(value)
       return valid ? { ok: true, value } : { ok: false, issues: issuesOf(errors) }
     } catch (error) {
-      // A `$ref` to nowhere, or data nested too deeply or with keys that are no text.
+      // A broken `$ref`, data that is nested too deeply, or keys with lone surrogates.
       return { ok: false, issues: [{ path: '', message: error instanceof Error ? error.message : String(error) }] }
     }
   }
@@ -94,7 +94,7 @@ export function jsonCheckOf(schema: ReadonlyJsonSchema): JsonCheck {
 
 function validatorOf(schema: ReadonlyJsonSchema): Validator {
   try {
-    // A copy, because the validator writes into its schema.
+    // A copy, since the validator writes into its schema.
     const copy: Schema = JSON.parse(JSON.stringify(schema))
     return new Validator(copy, draftOf(schema), false)
   } catch (cause) {
@@ -112,7 +112,7 @@ function draftOf({ $schema }: ReadonlyJsonSchema): SchemaDraft {
   return $schema?.includes('draft-04') ? '4' : '7'
 }
 
-/** Keywords that only say that something below them is wrong, or (`false`) repeat what stands above. */
+/** Keywords that only report a problem below them, or (`false`) repeat one. */
 const wrappers = new Set([
   '$ref',
   'additionalItems',

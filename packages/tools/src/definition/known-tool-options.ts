@@ -39,7 +39,10 @@ export const exampleKeys: KnownKeys<ToolExample> = { input: true, output: true, 
 
 const fromAi = 'Pass the tool of the AI SDK itself, or fromAiTool(name, tool, { … }).'
 
-/** Names that other runtimes give to what a tool here has too, or does not need. Keys of the AI SDK's shape stand in front. */
+/**
+ * Names that other runtimes use for options that exist here under another name, or are not needed. Fields of AI SDK
+ * tools come first.
+ */
 export const movedToolKeys: MovedKeys = {
   inputSchema: 'Name it "input".',
   outputSchema: 'Name it "output".',

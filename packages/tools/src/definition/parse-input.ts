@@ -14,9 +14,8 @@ const maxFields = 30
 /**
  * Validates what the model wrote for a call and applies the schema's defaults and transforms. Never throws.
  *
- * An error has the code `invalid-tool-input`, a message of at most about 1 KB that names each path and problem, and a
- * hint that tells the model how to repair the call. Input that is a string where an object is wanted means that the
- * model wrote invalid JSON, and the message says so.
+ * An error has the code `invalid-tool-input`. Its message names each path and problem in at most about 1 KB, and its
+ * hint tells the model how to repair the call. A string in place of an object is reported as invalid JSON.
  */
 export function parseInput(tool: Tool, input: Json): MaybePromise<ParsedInput> {
   let parsed: MaybePromise<Parsed<unknown>>
@@ -33,7 +32,7 @@ export function parseInput(tool: Tool, input: Json): MaybePromise<ParsedInput> {
   )
 }
 
-/** A validator that throws has not found the input good. */
+/** Returns the result for a validator that throws: the input is rejected. */
 function failed(thrown: unknown): Parsed<unknown> {
   return { ok: false, issues: [{ path: '', message: thrown instanceof Error ? thrown.message : String(thrown) }] }
 }
@@ -78,7 +77,7 @@ function fieldsOf({ properties, required }: JsonSchema): string {
   return cut(fields.join(', '), 500)
 }
 
-/** A schema that a server wrote may hold anything there. */
+/** Returns whether a name is required. `required` of a foreign schema may be any value. */
 function isRequired(required: unknown, name: string): boolean {
   return Array.isArray(required) && required.includes(name)
 }

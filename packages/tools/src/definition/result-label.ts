@@ -3,7 +3,7 @@ import type { JsonPointer, Label, LabelInit, Tool, ToolDefinition } from '@provo
 
 import type { RichMore } from './rich.ts'
 
-/** Labels that hold for whatever a tool says, its errors included. */
+/** Labels that apply to everything a tool returns, errors included. */
 const fixed = new WeakMap<ToolDefinition, LabelInit>()
 
 /** Notes that `returns` of a tool was a label, not a function of the result. */
@@ -11,7 +11,7 @@ export function fixLabel(definition: ToolDefinition, label: LabelInit): void {
   fixed.set(definition, label)
 }
 
-/** The labels of tools that say the same of all they give: long histories share one, and joining it again is quick. */
+/** Constant labels by tool: long histories share one object, which joins quickly. */
 const standing = new WeakMap<Tool, Label>()
 
 function standingLabel(tool: Tool): Label {
@@ -23,7 +23,9 @@ function standingLabel(tool: Tool): Label {
   return label
 }
 
-/** The label of what a tool says about a call that gave no result: it may quote anything, so it is never trusted. */
+/**
+ * Returns the label of an error. It is never trusted, since an error may quote any content.
+ */
 export function errorLabel(tool: Tool): Label {
   return { ...standingLabel(tool), integrity: 'untrusted' }
 }
@@ -36,7 +38,7 @@ export interface ResultLabels {
 
 /**
  * @param output the validated result.
- * @param input what `execute` was given.
+ * @param input the input that `execute` received.
  */
 export function labelsOf(tool: Tool, output: unknown, input: unknown, more: RichMore | undefined): ResultLabels {
   const definition = tool['~tool']
@@ -53,7 +55,7 @@ export function labelsOf(tool: Tool, output: unknown, input: unknown, more: Rich
   return { label, fields }
 }
 
-/** Whether a text can be a JSON pointer into a value. */
+/** Returns whether a text is a valid JSON pointer. */
 export function isPointer(text: string): text is JsonPointer {
   return text.startsWith('/')
 }

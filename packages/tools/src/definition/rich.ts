@@ -1,15 +1,15 @@
 import type { FilePart, JsonPointer, KnownKeys, LabelInit, TextPart, ToolOutput } from '@provost/core'
 import { checkLabel, checkOptions, ProvostError } from '@provost/core'
 
-/** What a result has beyond its value. */
+/** The parts of a result beside its value. */
 export interface RichMore {
-  /** What the model sees instead of the value. */
+  /** What the model receives instead of the value. */
   readonly content?: readonly (TextPart | FilePart)[]
   /** The same in the AI SDK's form, which goes before `content`. */
   readonly output?: ToolOutput
-  /** For events and user interfaces; never goes to a model. Anything that can be written as JSON. */
+  /** For events and user interfaces, never for the model. Any JSON. */
   readonly details?: unknown
-  /** Goes before what `returns` of the tool says. */
+  /** Takes precedence over `returns` of the tool. */
   readonly label?: LabelInit
   /** Labels of single fields of the value. */
   readonly fields?: Readonly<Record<JsonPointer, LabelInit>>
@@ -33,7 +33,7 @@ const moreKeys = {
 } satisfies KnownKeys<RichMore>
 
 /**
- * A result with more than its value: what the model sees instead, what only a user interface sees, labels.
+ * Returns a result with more than its value: content for the model, details for user interfaces, and labels.
  *
  * @example
  * execute: () => rich({ points: 3 }, { content: [{ type: 'text', text: 'a chart' }], details: { svg } })
@@ -45,7 +45,7 @@ export function rich<T>(value: T, more: RichMore): Rich<T> {
     const where = `"fields" of rich, ${JSON.stringify(pointer.slice(0, 100))}`
     checkLabel(label, where)
     if (pointer.startsWith('/')) continue
-    throw new ProvostError('invalid-label', `The label in ${where} has no place in the value.`, {
+    throw new ProvostError('invalid-label', `The label in ${where} matches no field of the value.`, {
       hint: 'Name fields by JSON pointers such as /id.',
     })
   }
@@ -58,7 +58,7 @@ export interface Unwrapped {
   readonly more?: RichMore
 }
 
-/** Takes apart what {@link rich} made; any other value is just itself. */
+/** Returns the value and the parts of a {@link rich} result, or any other value alone. */
 export function unwrap(value: unknown): Unwrapped {
   return isRich(value) ? { value: value['~rich'], more: value[brand] } : { value }
 }

@@ -5,20 +5,23 @@ import { withInfo } from './define-tool.ts'
 
 const levels: Readonly<Record<Isolation, number>> = { none: 0, process: 1, isolated: 2 }
 
-/** Whether it is a level of isolation. */
+/** Returns whether a value is a level of isolation. */
 export function isIsolation(level: unknown): level is Isolation {
   return typeof level === 'string' && Object.hasOwn(levels, level)
 }
 
-/** Whether a runtime gives what a tool asks for. One that does not say what it gives, or says nothing known, gives nothing. */
+/**
+ * Returns whether a runtime provides the isolation that a tool requires. A runtime with a missing or unknown level
+ * provides none.
+ */
 export function gives({ isolation }: Pick<Runtime, 'isolation'>, wanted: Isolation = 'none'): boolean {
   return (isIsolation(isolation) ? levels[isolation] : 0) >= levels[wanted]
 }
 
 /**
- * Refuses tools whose sandbox a runtime does not give.
+ * Rejects tools whose sandbox the runtime does not provide.
  *
- * @param runtime asked for only where a tool declares a sandbox.
+ * @param runtime called only if a tool declares a sandbox.
  * @throws ProvostError `sandbox-missing`
  */
 export function checkSandboxes(agent: string, tools: readonly ToolInfo[], runtime: () => Runtime): void {
@@ -27,9 +30,9 @@ export function checkSandboxes(agent: string, tools: readonly ToolInfo[], runtim
 }
 
 /**
- * The runtime as a tool with a sandbox gets it: what is in {@link Runtime}, and nothing that an implementation has beside.
+ * Returns the runtime for a tool with a sandbox: the members of {@link Runtime}, without extras of the implementation.
  *
- * @throws ProvostError `sandbox-missing` where it does not give the tool's level.
+ * @throws ProvostError `sandbox-missing` if the runtime does not provide the level of the tool.
  */
 export function runtimeFor(tool: ToolInfo, runtime: Runtime): Runtime {
   if (!tool.sandbox) return runtime
@@ -55,7 +58,7 @@ export function runtimeFor(tool: ToolInfo, runtime: Runtime): Runtime {
 const bare = new WeakMap<Runtime, Runtime>()
 
 /**
- * The same tool with a stricter sandbox, for a tool of another author.
+ * Returns a tool of another author with a stricter sandbox.
  *
  * @throws ProvostError `invalid-tool` for a level that is not known, or one below what the tool declares itself.
  *
@@ -84,7 +87,7 @@ export function checkSandbox({ name, remote }: Pick<Tool, 'name' | 'remote'>, sa
   }
   if (remote && sandbox !== 'none') {
     throw new ProvostError('invalid-tool', `The tool ${name} is remote and declares the sandbox ${sandbox}.`, {
-      hint: 'Nothing of it is executed here: leave `sandbox` out.',
+      hint: 'Remove `sandbox`: the tool is not executed here.',
     })
   }
 }
@@ -93,7 +96,7 @@ function sandboxMissing(tool: ToolInfo, { isolation = 'none' }: Runtime, agent?:
   const whose = agent === undefined ? 'The runtime' : `The runtime of agent ${agent}`
   return new ProvostError(
     'sandbox-missing',
-    `${whose} gives the isolation ${JSON.stringify(isolation)}, and its tool ${tool.name} declares the sandbox '${tool.sandbox}'.`,
+    `${whose} provides the isolation ${JSON.stringify(isolation)}, and its tool ${tool.name} declares the sandbox '${tool.sandbox}'.`,
     {
       hint:
         tool.sandbox === 'isolated'

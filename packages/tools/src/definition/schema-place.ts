@@ -2,8 +2,8 @@ import { isRecord } from '@provost/core'
 import type { JsonPointer, JsonSchema } from '@provost/core'
 
 /**
- * Whether a value of this schema may have something at a pointer. Where the schema leaves that open, it may; an object
- * with named properties is closed unless it says otherwise.
+ * Returns whether a value of this schema can have something at a pointer. An open schema allows it; an object with
+ * named properties is closed unless it states otherwise.
  */
 export function mayHave(schema: JsonSchema, pointer: JsonPointer): boolean {
   const segments = pointer
@@ -15,7 +15,7 @@ export function mayHave(schema: JsonSchema, pointer: JsonPointer): boolean {
 
 interface Search {
   readonly root: JsonSchema
-  /** Schemas that were looked at, by how many segments were left: a tree of references is walked once. */
+  /** Visited schemas by the number of remaining segments, so that recursive references end. */
   readonly seen: readonly Set<object>[]
 }
 
@@ -54,7 +54,9 @@ function isType(type: unknown, name: string): boolean {
   return type === name || (Array.isArray(type) && type.includes(name))
 }
 
-/** What a reference within the schema means; `undefined`, which is open, for any other. */
+/**
+ * Returns the target of a reference within the schema, or `undefined`, which allows everything, for other references.
+ */
 function referred(reference: string, root: JsonSchema): unknown {
   if (!reference.startsWith('#')) return undefined
   let at: unknown = root

@@ -1,6 +1,6 @@
 import { ProvostError } from '@provost/core'
 
-/** Characters of JSON that a tool's schema may have: far more than a model reads with profit. */
+/** Characters of JSON that the schema of a tool may have. */
 const mostCharacters = 256 * 1024
 
 /**
@@ -30,7 +30,7 @@ export function checkSchemaSize(schema: unknown): void {
     throw new ProvostError(
       'schema-too-large',
       `The JSON Schema has more than ${mostCharacters / 1024} KB, or runs in a circle.`,
-      { hint: 'Describe less: cut long enums and descriptions, split the tool, or take the rest as text.' },
+      { hint: 'Describe less: cut long enums and descriptions, split the tool, or accept a part as text.' },
     )
   }
 }

@@ -23,10 +23,10 @@ import { checkSandbox } from './sandbox.ts'
 import { checkExamples } from './tool-example.ts'
 import type { ResultOf, ToolOptions } from './tool-options.ts'
 
-/** Milliseconds a call may take unless its tool says otherwise. */
+/** Milliseconds that a call may take by default. */
 export const defaultTimeoutMs: number = 60_000
 
-/** Milliseconds that a result is kept unless its tool says otherwise. */
+/** Milliseconds that a result is cached by default. */
 const defaultCacheMs = 300_000
 
 const longestTimeoutMs = 2 ** 31 - 1
@@ -85,7 +85,7 @@ export function tool<
   })
 }
 
-/** How messages name the call that makes a tool. */
+/** How messages refer to the call that creates a tool. */
 function placeOf(name: unknown): string {
   return typeof name === 'string' && name !== '' ? `tool ${JSON.stringify(name.slice(0, 100))}` : 'tool'
 }
@@ -101,9 +101,13 @@ function compositeOf(
   lookup: unknown,
 ): boolean {
   if (composite && !execute)
-    throw invalidTool(name, 'it is a composite without an execute', 'Give it one, or leave `composite` out.')
+    throw invalidTool(name, 'it is a composite without an execute', 'Add `execute`, or remove `composite`.')
   if (composite && lookup)
-    throw invalidTool(name, 'it is a composite with a lookup', 'It is entered again after a crash: leave `lookup` out.')
+    throw invalidTool(
+      name,
+      'it is a composite with a lookup',
+      'Remove `lookup`: a composite is entered again after a crash.',
+    )
   return composite
 }
 
@@ -133,7 +137,7 @@ function definitionOf<
       'Remove secrets: only a tool with execute receives them.',
     )
   if (lookup && !execute)
-    throw invalidTool(name, 'it is remote and has a lookup', 'Nothing of it runs here, so nothing has to be looked up.')
+    throw invalidTool(name, 'it is remote and has a lookup', 'Remove `lookup`: the tool does not run here.')
   const checking = checkExamples(name, examples, input, output)
   // Told of where it is waited for.
   if (checking) checking.catch(() => {})
@@ -157,13 +161,13 @@ function definitionOf<
   return definition
 }
 
-/** A hanging process is stopped by the default timeout; a remote result may take days. */
+/** Returns the default time-out. A hanging process needs one; a remote result may take days. */
 export function timeoutOf(execute: unknown): number {
   return execute ? defaultTimeoutMs : Number.POSITIVE_INFINITY
 }
 
 /**
- * How a tool's results are kept.
+ * Returns how the results of a tool are cached.
  *
  * @throws ProvostError `invalid-tool` where a kept result would hide an effect.
  */
@@ -177,10 +181,10 @@ export function cachingOf(
   if (effect !== 'none' && effect !== 'read')
     throw invalidTool(
       name,
-      `its effect is ${effect}, and a kept result would leave it out`,
-      "Cache only tools of effect 'read' or 'none', and say so.",
+      `its effect is ${effect}, and a cached result would skip it`,
+      "Cache only tools with the effect 'read' or 'none', and declare it.",
     )
-  if (remote) throw invalidTool(name, 'it is remote and cannot be cached', 'Keep results where it is executed.')
+  if (remote) throw invalidTool(name, 'it is remote and cannot be cached', 'Cache its results where it is executed.')
   if (cache !== true) checkOptions(cache, cacheKeys, `"cache" of tool ${name}`)
   const { ttlMs = defaultCacheMs, share = 'session' } = cache === true ? {} : cache
   checkWord(name, 'share', share, shares)
@@ -212,7 +216,7 @@ const tiers: readonly Tier[] = ['fast', 'balanced', 'smart']
 const shares: readonly ToolCaching['share'][] = ['session', 'agent']
 const policies: readonly InboundPolicy[] = ['flag', 'strip', 'wrap', 'strip+wrap']
 
-/** Words that the compiler has not seen come from JavaScript, or from a file. */
+/** Values from JavaScript or a file, which the compiler has not checked. */
 export function checkWord(name: string, option: string, word: unknown, words: readonly string[]): void {
   if (words.some((known) => known === word)) return
   const shown = typeof word === 'string' ? JSON.stringify(word.slice(0, 60)) : String(word).slice(0, 60)

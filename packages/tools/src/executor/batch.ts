@@ -3,12 +3,12 @@ import { isPromise } from '@provost/core'
 import { createSlots } from './slots.ts'
 import type { Slots } from './slots.ts'
 
-/** How a batch of calls is run. */
+/** Options of a batch. */
 export interface BatchOptions<C> {
-  /** Calls under way at the same time; at least 1. Or the slots that they share with others. */
+  /** Calls that run at the same time, at least 1, or slots that are shared with other batches. */
   readonly maxParallel: number | Slots
   mode(call: C): 'parallel' | 'sequential'
-  /** `leave` gives the slot of the call back before it ends. */
+  /** `leave` frees the slot of the call before it ends. */
   run(call: C, leave: () => void): Promise<void>
 }
 
@@ -16,7 +16,7 @@ export interface BatchOptions<C> {
  * Runs calls, starting them in their order: parallel ones up to `maxParallel` at a time, a sequential one alone. Ends
  * when all that were started have ended.
  *
- * @throws what `run` throws first; nothing more is started then.
+ * @throws the first error of `run`; no further call is started.
  *
  * @example
  * await runBatch(calls, { maxParallel: 8, mode: (call) => call.mode, run: (call) => execute(call) })

@@ -41,7 +41,7 @@ export interface ToolRun {
   readonly idempotencyKey: string
   /** As it is logged. */
   readonly input: Json
-  /** The input as {@link parseInput} gave it. */
+  /** The input from {@link parseInput}. */
   readonly value: unknown
   /** Aborted with the run. */
   readonly signal: AbortSignal
@@ -54,9 +54,9 @@ export interface ToolRun {
   readonly context: unknown
   /** The messages that the model had received when it wrote the call. */
   readonly messages: readonly Message[]
-  /** The secrets that the tool may use. Absent: none. */
+  /** The secrets that the tool may use. Default none. */
   readonly secrets?: SecretScope | undefined
-  /** Asks a human: until `deadline` (epoch milliseconds), or as long as the call lasts. Absent: there is no handler. */
+  /** Asks a human until `deadline` (epoch milliseconds) or the end of the call. Absent: there is no handler. */
   ask?(question: ToolQuestion, until: { readonly deadline: number; readonly signal: AbortSignal }): Promise<Json>
   progress(data: Json): void
   partial(piece: { readonly delta: string } | { readonly value: Json }): void
@@ -64,7 +64,7 @@ export interface ToolRun {
   bridge?(signal: AbortSignal): Bridge
 }
 
-/** What a composite acts through. */
+/** The operations of a composite. */
 export interface Bridge {
   readonly ops: CompositeOps
   /** Calls back when the call parks, because it only waits for answers from outside, and when it resumes. */
@@ -72,11 +72,10 @@ export interface Bridge {
 }
 
 /**
- * Executes a tool and says how that ended; never rejects.
+ * Executes a tool and returns its outcome. Never rejects.
  *
- * The call ends when the tool does, at the tool's `timeoutMs`, or `graceMs` after an abort, whichever is first: a tool
- * that ignores its signal is left behind, and what it says or throws later is dropped. Only a tool that blocks the
- * thread cannot be ended.
+ * The call ends with the tool, at `timeoutMs` of the tool, or `graceMs` after an abort, whichever is first. A tool that
+ * ignores its signal is abandoned, and its later output is ignored. Only a tool that blocks the thread cannot be ended.
  */
 export function runTool(tool: Tool, run: ToolRun): Promise<ToolOutcome> {
   const started = performance.now()
@@ -112,7 +111,7 @@ interface Call {
   readonly started: number
   readonly signal: CallSignal
   readonly bridge?: Bridge
-  /** From then on nothing that the tool says counts. */
+  /** Later output of the tool is ignored. */
   over: boolean
 }
 
@@ -124,14 +123,14 @@ function perform(call: Call): MaybePromise<ToolOutcome> {
       hint: 'Wait for its result from the remote side.',
     })
   if (tool.composite && !call.bridge)
-    throw new ProvostError('tool-composite', `${tool.name} is a composite: it cannot be run on its own.`, {
+    throw new ProvostError('tool-composite', `${tool.name} is a composite: only an agent can run it.`, {
       hint: 'Let an agent call it, or give runTool a bridge.',
     })
   const values = declaredSecrets(tool, run.secrets)
   return values ? values.then((granted) => performWith(call, granted)) : performWith(call, none)
 }
 
-/** What a call was logged with has tokens where secrets stood: only here do they become values again. */
+/** Replaces the tokens of the logged input by secret values, and executes the tool. */
 function performWith(call: Call, values: ReadonlyMap<string, string>): MaybePromise<ToolOutcome> {
   const { tool, run } = call
   call.values = values
@@ -202,14 +201,14 @@ function tooMuch({ name }: Tool): ProvostError {
     'tool-output-too-long',
     `${name} yielded more than ${maxStreamed} characters and was ended.`,
     {
-      hint: 'Ask it for less.',
+      hint: 'Request less.',
     },
   )
 }
 
 const longestEndMs = 5_000
 
-/** A question expires before its call does, so that the tool has time to report the outcome. */
+/** Asks a human. The question expires before its call does, so that the tool has time to report the outcome. */
 async function put({ tool, run, started, signal, over, scrubber }: Call, question: ToolQuestion): Promise<Json> {
   if (!run.ask || over)
     throw new ProvostError('no-elicitation-handler', `The run has no handler for the question of ${tool.name}.`, {
@@ -224,7 +223,7 @@ async function put({ tool, run, started, signal, over, scrubber }: Call, questio
   )
 }
 
-/** Hands on what is yielded and gives what it comes to. */
+/** Emits each yield and returns the result. */
 async function drain(call: Call, iterable: AsyncIterable<unknown>): Promise<unknown> {
   const iterator = iterable[Symbol.asyncIterator]()
   let text: string | undefined = ''
@@ -238,7 +237,7 @@ async function drain(call: Call, iterable: AsyncIterable<unknown>): Promise<unkn
       return step.value === undefined ? (text === undefined ? last : text) : step.value
     }
     try {
-      // Throwing inside lets the generator clean up.
+      // A throw inside lets the generator clean up.
       if (call.over) throw leftBehind(call.tool)
       last = step.value
       if (typeof last === 'string') {
@@ -248,7 +247,7 @@ async function drain(call: Call, iterable: AsyncIterable<unknown>): Promise<unkn
         sayPiece(call, last)
       } else {
         text = undefined
-        // In `rich`, a text stands for itself and not for the next piece of one.
+        // In `rich`, a text is a whole value, not the next piece of one.
         sayValue(call, jsonOf(call.tool, unwrap(last).value))
       }
     } catch (error) {
@@ -273,12 +272,12 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-/** How long a composite has to say what its timeout means to the caller, in ms. */
+/** Milliseconds that a composite has to report its time-out to the caller. */
 const lastWordsMs = 200
 
 /**
- * The outcome of work that is under way, or of giving it up. A composite whose time is over may say so in its own words:
- * with a `ProvostError` whose cause is the reason of its signal.
+ * Returns the outcome of running work, or that of abandoning it. A composite may report its time-out itself, with a
+ * `ProvostError` whose cause is the reason of its signal.
  */
 function bounded(call: Call, work: PromiseLike<ToolOutcome>): Promise<ToolOutcome> {
   const { tool, run } = call
@@ -304,7 +303,7 @@ function bounded(call: Call, work: PromiseLike<ToolOutcome>): Promise<ToolOutcom
     clock.start()
     call.bridge?.watch((parked) => (parked ? clock.stop() : call.over || clock.start()))
     const onAbort = (): void => {
-      // What a composite has called is stopped when its own time is over: that is no abort of the run.
+      // Nested calls stop when the time of their composite is over. That is not an abort of the run.
       if (expired) return
       grace = setTimeout(() => finish(abortedOutcome(tool, 'before it ended', elapsed(call.started))), run.graceMs)
     }
@@ -321,7 +320,7 @@ function bounded(call: Call, work: PromiseLike<ToolOutcome>): Promise<ToolOutcom
 }
 
 function end(call: Call, outcome: ToolOutcome): ToolOutcome {
-  // What was held back is no secret: nothing follows.
+  // The withheld rest is no secret, since nothing follows.
   call.progress?.end()
   call.yields?.end()
   call.over = true
@@ -330,7 +329,7 @@ function end(call: Call, outcome: ToolOutcome): ToolOutcome {
   return call.scrubber.empty ? timed : scrubbed(call.scrubber, timed)
 }
 
-/** What comes out of a call, whichever way it ended. */
+/** Returns the outcome without secrets. */
 function scrubbed(scrubber: Scrubber, outcome: ToolOutcome): ToolOutcome {
   const { output, value, details, error } = outcome
   return {
@@ -342,7 +341,7 @@ function scrubbed(scrubber: Scrubber, outcome: ToolOutcome): ToolOutcome {
   }
 }
 
-/** What a tool throws while its run is being aborted is the abort. */
+/** Returns the outcome for an error. An error during an abort of the run counts as the abort. */
 function failure({ tool, run, started }: Call, error: unknown): ToolOutcome {
   const durationMs = elapsed(started)
   if (run.signal.aborted) return abortedOutcome(tool, 'before it ended', durationMs)
@@ -356,7 +355,9 @@ function abortedOutcome(tool: Tool, when: string, durationMs: number): ToolOutco
 
 function timeoutError(tool: Tool, timeoutMs: number): ProvostError {
   const { hint = 'Try a smaller request.' } = doubt(tool)
-  return new ProvostError('tool-timeout', `${tool.name} did not end within ${timeoutMs} ms and was given up.`, { hint })
+  return new ProvostError('tool-timeout', `${tool.name} did not end within ${timeoutMs} ms and was abandoned.`, {
+    hint,
+  })
 }
 
 /** Returns a hint for an abandoned tool whose effect is unknown. */

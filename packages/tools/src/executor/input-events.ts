@@ -3,7 +3,7 @@ import { defineExtension, isPromise } from '@provost/core'
 
 import { parseInput } from '../definition/parse-input.ts'
 
-/** Tells tools that asked for it of the calls that the model writes, while it writes them. */
+/** Notifies tools of the input that the model writes for them, while it writes. */
 export function toolInputs(find: (name: string) => Tool | undefined): Extension {
   return defineExtension<never>({
     name: 'tool-inputs',

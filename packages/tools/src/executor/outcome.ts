@@ -3,10 +3,10 @@ import type { CallOutcome, ErrorInfo, Json, JsonPointer, Label, Tool, ToolOutput
 import { cut } from '../definition/issues.ts'
 import { errorLabel } from '../definition/result-label.ts'
 
-/** How a call ended, for the log, the events and the model. */
+/** The outcome of a call, for the log, the events and the model. */
 export interface ToolOutcome {
   readonly outcome: Extract<CallOutcome, 'ok' | 'error' | 'timeout' | 'aborted'>
-  /** What the model sees. */
+  /** What the model receives. */
   readonly output: ToolOutput
   /** The result itself, where there is one. */
   readonly value?: Json
@@ -20,7 +20,7 @@ export interface ToolOutcome {
 
 const maxErrorLength = 4_000
 
-/** The outcome of a call that gave no result. */
+/** Returns the outcome of a call without a result. */
 export function failedOutcome(
   tool: Tool,
   outcome: Exclude<ToolOutcome['outcome'], 'ok'>,

@@ -1,12 +1,12 @@
 import type { MaybePromise } from '@provost/core'
 
-/** Room for calls that run at the same time. First come, first served. */
+/** Slots for calls that run at the same time, in the order of arrival. */
 export interface Slots {
-  /** A sequential call gets all of them. @returns gives the room back; more than once does no harm. */
+  /** A sequential call gets all slots. @returns a function that frees the slot. Calling it twice does no harm. */
   enter(mode: 'parallel' | 'sequential'): MaybePromise<() => void>
 }
 
-/** @param most calls at the same time; at least 1. */
+/** @param most calls that run at the same time; at least 1. */
 export function createSlots(most: number): Slots {
   const all = Math.max(1, most)
   const queue: { readonly weight: number; readonly enter: (leave: () => void) => void }[] = []

@@ -11,13 +11,14 @@ import { failedOutcome } from './outcome.ts'
 import type { ToolOutcome } from './outcome.ts'
 
 /**
- * What a value that did not come from `execute` (from a remote side, a human, a hook) comes to: validated with the
- * tool's `output` schema, made JSON and labelled just as an executed one. Never throws or rejects; `durationMs` is 0.
+ * Returns the outcome for a value that does not come from `execute` but from a remote side, a human or a hook. The
+ * value is validated with the `output` schema, converted to JSON and labelled like an executed one. Never throws or
+ * rejects; `durationMs` is 0.
  *
- * @param input the call's input as it is logged.
+ * @param input the logged input of the call.
  */
 export function resultOf(tool: Tool, value: unknown, input: Json): MaybePromise<ToolOutcome> {
-  // Only `returns` looks at the input, so only for it is it parsed again.
+  // Only `returns` reads the input, so it is parsed again for that alone.
   const parsed: MaybePromise<ParsedInput> = tool['~tool'].returns ? parseInput(tool, input) : { ok: true, value: input }
   return isPromise(parsed) ? parsed.then((done) => resultFor(tool, value, done)) : resultFor(tool, value, parsed)
 }
@@ -42,14 +43,14 @@ function failed(tool: Tool, error: unknown): ToolOutcome {
 }
 
 /**
- * The outcome `ok` of what `execute` came to.
+ * Returns the outcome `ok` of a result of `execute`.
  *
- * @param input what `execute` was given.
+ * @param input the input that `execute` received.
  * @throws ProvostError `invalid-tool-output`, `not-json`, `tool-label-failed`.
  */
 export function conclude(tool: Tool, given: unknown, input: unknown): MaybePromise<ToolOutcome> {
   const { value, more } = unwrap(given)
-  // Returned or thrown, an error is an error: as JSON it would say nothing.
+  // An error is an error, returned or thrown: as JSON it would be `{}`.
   if (value instanceof Error) throw value
   const schema = tool['~tool'].output
   if (!schema) return finish(tool, value, input, more)
@@ -63,7 +64,7 @@ function validated({ name }: Tool, parsed: Parsed<unknown>): unknown {
   if (parsed.ok) return parsed.value
   throw new ProvostError(
     'invalid-tool-output',
-    `${name} returned a result that does not fit its output schema: ${sayIssues(parsed.issues)}.`,
+    `${name} returned a result that does not match its output schema: ${sayIssues(parsed.issues)}.`,
     {
       hint: 'This is a fault of the tool: the same call will fail again.',
     },
@@ -82,7 +83,7 @@ function finish(tool: Tool, result: unknown, input: unknown, more: RichMore | un
   }
 }
 
-/** A result as the AI SDK has it: text as text, everything else as JSON. */
+/** Returns a result in the form of the AI SDK: text as text, everything else as JSON. */
 export function outputOf(value: Json): ToolOutput {
   return typeof value === 'string' ? { type: 'text', value } : { type: 'json', value }
 }
@@ -105,7 +106,7 @@ export function jsonOf({ name }: Tool, value: unknown): Json {
   }
 }
 
-/** A `returns` that throws leaves the result without a label: it is withheld. */
+/** Returns the labels. If `returns` throws, the result has no label and is withheld. */
 function labelled(...args: Parameters<typeof labelsOf>): ReturnType<typeof labelsOf> {
   try {
     return labelsOf(...args)

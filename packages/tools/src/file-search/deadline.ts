@@ -22,7 +22,7 @@ export function withDeadline<T>(ms: number, work: () => T): T {
   try {
     script.runInContext(context, { timeout: ms })
   } catch (cause) {
-    // Made in the other realm: it is no instance of this one's Error.
+    // The error comes from another realm: it is not an instance of this one's Error.
     if (!isRecord(cause) || cause['code'] !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw cause
   } finally {
     current = undefined
@@ -33,13 +33,13 @@ export function withDeadline<T>(ms: number, work: () => T): T {
   })
 }
 
-/** Milliseconds that a few items may take: so long the process does nothing else. */
+/** Milliseconds that a few items may take, during which the process does nothing else. */
 export const itemsMs: number = 150
-/** Items that are looked at without a pause. */
+/** Items between two checks of the time. */
 const together = 64
 
 /**
- * Does work for a few items at a time and lets others have their turn in between.
+ * Processes a few items at a time and yields to other work in between.
  *
  * @throws ProvostError `pattern-too-slow` where a few items take more than {@link itemsMs}.
  */

@@ -14,7 +14,7 @@ export interface IgnoreRules {
 const names = ['.gitignore', '.ignore']
 const maxRulesBytes = 256 * 1024
 
-/** The rules that hold in a folder: those from above, and those of its own ignore files. */
+/** Returns the rules of a folder: those from above, and those of its own ignore files. */
 export async function rulesIn(
   runtime: Runtime,
   folder: string,
@@ -35,8 +35,7 @@ export async function rulesIn(
 }
 
 /**
- * The rules of the folders that a folder stands in. What was asked for by its name is searched even where a rule ignores
- * it, so such rules are left out.
+ * Returns the rules of the parent folders of the start. Rules that ignore the start are omitted, since it was named.
  */
 export async function rulesAbove(runtime: Runtime, start: string): Promise<readonly IgnoreRules[]> {
   if (start === '.') return []
@@ -51,8 +50,7 @@ export async function rulesAbove(runtime: Runtime, start: string): Promise<reado
 }
 
 /**
- * What of a folder's entries is to be looked at, with the rules that hold below each: the deepest rule that says
- * anything about an entry decides.
+ * Returns the entries of a folder that are searched, each with the rules below it. The deepest matching rule decides.
  *
  * @throws ProvostError `pattern-too-slow`.
  */
@@ -88,7 +86,7 @@ function judged(
     const verdicts = rules.map((one) => verdict(one, below(folder, entry.name), isFolder))
     const decisive = verdicts.findLast(({ ignored, unignored }) => ignored || unignored)
     if (decisive?.ignored) continue
-    // A folder that was taken in again is no longer subject to the rules that ignored it.
+    // A folder that a deeper rule includes again is not subject to the rules that ignored it.
     kept.push([entry, rules.filter((_, index) => !verdicts[index]?.ignored)])
   }
   return kept
@@ -98,7 +96,7 @@ function verdict({ prefix, rules }: IgnoreRules, path: string, isFolder: boolean
   return rules.test(path.slice(prefix.length) + (isFolder ? '/' : ''))
 }
 
-/** The path of an entry of a folder. */
+/** Returns the path of an entry in a folder. */
 export function below(folder: string, name: string): string {
   return folder === '.' ? name : `${folder}/${name}`
 }

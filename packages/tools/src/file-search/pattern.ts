@@ -10,11 +10,11 @@ const maxRepeatedLength = 20_000
 const maxProgramSize = 1_000
 
 /**
- * A glob as a test of paths. `**` crosses folders, `*` does not.
+ * Returns a test of paths for a glob. `**` crosses folders, `*` does not.
  *
- * @param options `anyDepth`: a pattern without a slash is matched against the last part of the path alone; `hidden`:
- * a name that begins with a dot matches like others, not only where the pattern has that dot.
- * @throws ProvostError `invalid-pattern`: too long, or so many stars that matching could take for ever.
+ * @param options `anyDepth`: a pattern without a slash matches the last part of a path; `hidden`: names with a leading
+ * dot match like others.
+ * @throws ProvostError `invalid-pattern` for a pattern that is too long or has too many stars.
  */
 export function compileGlob(
   pattern: string,
@@ -35,19 +35,19 @@ export function compileGlob(
   }
 }
 
-/** Whether a glob asks for a hidden file or folder by its dot. */
+/** Returns whether a glob names a hidden file or folder by its dot. */
 export function namesHidden(pattern: string): boolean {
   return /(?:^|[/{,])\.(?!\.?(?:\/|$))/.test(pattern)
 }
 
-/** What tells whether a line matches. */
+/** Tests whether a line matches. */
 export interface LineTest {
   test(line: string): boolean
 }
 
 /**
- * A regular expression in the language of RE2, which is ripgrep's too: no backreferences and no looking around, hence
- * matching takes time in proportion to the line, whatever the expression.
+ * Returns a regular expression in the syntax of RE2, like ripgrep: without backreferences and lookaround, so that
+ * matching is linear for any expression.
  *
  * @throws ProvostError `invalid-pattern`.
  */
@@ -64,7 +64,10 @@ export async function compileRegExp(pattern: string, ignoreCase: boolean): Promi
   throw invalid(pattern, 'it is too complex')
 }
 
-/** About how long an expression is once its counted repetitions are written out: what compiling it costs. */
+/**
+ * Returns the approximate length of an expression after its counted repetitions are written out, which is the cost to
+ * compile it.
+ */
 function writtenOut(pattern: string): number {
   const open = [0]
   let last = 0
@@ -91,6 +94,6 @@ function checkLength(pattern: string): void {
 function invalid(pattern: string, why: string): ProvostError {
   const shown = JSON.stringify(pattern.length > 200 ? `${pattern.slice(0, 200)}…` : pattern)
   return new ProvostError('invalid-pattern', `The pattern ${shown} cannot be used: ${why}.`, {
-    hint: 'Correct or simplify the pattern. There are no backreferences and no looking around.',
+    hint: 'Correct or simplify the pattern. Backreferences and lookaround are not supported.',
   })
 }

@@ -2,7 +2,7 @@ import { ProvostError } from '@provost/core'
 
 const sniffedBytes = 8192
 
-/** Whether bytes look like anything but text: there is a NUL near their beginning. */
+/** Returns whether bytes are not text: there is a NUL near their start. */
 export function isBinary(bytes: Uint8Array): boolean {
   return bytes.subarray(0, sniffedBytes).includes(0)
 }
@@ -20,14 +20,16 @@ export function textIn(bytes: Uint8Array, path: string): string {
   return new TextDecoder().decode(bytes)
 }
 
-/** Where a line begins and ends, its line break left out. */
+/** The start and end of a line without its line break. */
 export interface Line {
   /** Counts from 1. */
   readonly number: number
   readonly text: string
 }
 
-/** The lines of a text one by one, without a copy of all of them. The end of the text after a line break is no line. */
+/**
+ * Yields the lines of a text without a copy of them. The empty text after a final line break is not a line.
+ */
 export function* linesOf(text: string): Generator<Line, void, undefined> {
   let number = 0
   for (let from = 0; from < text.length;) {
@@ -38,12 +40,15 @@ export function* linesOf(text: string): Generator<Line, void, undefined> {
   }
 }
 
-/** A path for a listing: one that could forge a line of its own is quoted. */
+/** Returns a path for a listing, quoted if it could forge a line. */
 export function shownPath(path: string): string {
   return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path
 }
 
-/** The path from the root of a runtime, without `.` and empty parts; what is outside stays as it is, to be refused. */
+/**
+ * Returns the path from the root of a runtime, without `.` and empty parts. A path outside is returned unchanged, to be
+ * rejected later.
+ */
 export function tidyPath(path: string, cwd: string): string {
   const inner = path === cwd ? '' : path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path
   const parts = inner.split('/').filter((part) => part !== '' && part !== '.')

@@ -10,28 +10,27 @@ export interface WalkedFile {
   readonly bytes: number
 }
 
-/** What a walk may still look at; below zero it was cut short. */
+/** Entries that a walk may still visit. It is negative after the walk was cut short. */
 export interface WalkBudget {
   entries: number
 }
 
-/** Entries, files and folders together, that one walk looks at. */
+/** Entries, files and folders together, that one walk visits. */
 export const maxWalkEntries: number = 100_000
 
-/** What a walk takes in besides what one usually wants. */
+/** Options of a walk. */
 export interface WalkScope {
   /** Files and folders whose names begin with a dot. */
   readonly hidden: boolean
-  /** What ignore files leave out, and `node_modules`. */
+  /** Ignored files and `node_modules`. */
   readonly ignored: boolean
 }
 
 const maxDepth = 64
 
 /**
- * All files under a folder, in the order of their names, as ripgrep finds them: without what `.gitignore` and `.ignore`
- * files in it, above it and below it leave out, without hidden ones, and without `node_modules`. `.git` is never entered.
- * Folders that cannot be read are passed over; the first one throws.
+ * Yields all files under a folder by name, like ripgrep: without hidden files, `node_modules`, and what `.gitignore`
+ * and `.ignore` files exclude. `.git` is never entered. Unreadable folders are skipped; an unreadable start throws.
  *
  * @param start path of the folder for the runtime.
  */
@@ -68,8 +67,7 @@ function isWanted({ hidden, ignored }: WalkScope): (entry: { readonly name: stri
 }
 
 /**
- * The files of a walk in bunches, each closed when it has so many files or would get so many bytes: what is done for a
- * bunch at once costs less than file by file.
+ * Yields the files of a walk in batches, each limited by files and bytes. Work on a batch is cheaper than file by file.
  */
 export async function* inBunches(
   files: AsyncIterable<WalkedFile>,

@@ -18,10 +18,10 @@ export const bashTool: Tool<{ command: string; timeoutMs?: number | undefined },
     'Runs a shell command in the working directory. What it leaves running in the background ends with the call.',
   effect: 'egress',
   sandbox: 'process',
-  // The end says how it went.
+  // The end states the outcome.
   truncation: 'middle',
   executionMode: 'sequential',
-  // The command's own limit comes first, so that what it printed until then is kept.
+  // The limit of the command comes first, so that its output until then is kept.
   timeoutMs: maxMs + 10_000,
   input: z.object({
     command: z.string().min(1),
@@ -67,7 +67,7 @@ function shown(result: ExecResult): ReturnType<typeof rich<ExecResult>> {
   )
 }
 
-/** The beginning says what was done, the end how it came out. */
+/** Keeps the start, which states the actions, and the end, which states the outcome. */
 function shorten(text: string): string {
   if (text.length <= maxCharacters) return text
   const half = maxCharacters / 2

@@ -5,10 +5,10 @@ import { z } from 'zod'
 import { tool } from '../definition/tool.ts'
 import { isBinary, textIn } from '../file-search/text.ts'
 
-/** What a file may grow to by an edit, in characters. */
+/** Characters that a file may have after an edit. */
 const maxCharacters = 64 * 1024 * 1024
 
-/** Replaces text in a file: once where it occurs once, or everywhere. Nothing is written unless it can be done. */
+/** Replaces a text in a file: once if it is unique, or everywhere. Nothing is written if that fails. */
 export const editTool: Tool<
   { path: string; oldText: string; newText: string; replaceAll?: boolean | undefined },
   { replacements: number },
@@ -26,7 +26,7 @@ export const editTool: Tool<
     replaceAll: z.boolean().default(false).describe('Replace every occurrence.'),
   }),
   args: { path: 'destination', newText: 'content', oldText: 'selector' },
-  // A number of our own counting: nothing of what the file says comes back.
+  // The result is a count, so nothing of the file's content is returned.
   returns: { integrity: 'trusted' },
   async execute({ path, oldText, newText, replaceAll }, ctx) {
     if (oldText === newText) throw refused('the old text and the new one are the same', 'Give a new text that differs.')
@@ -57,7 +57,7 @@ export const editTool: Tool<
   },
 })
 
-/** Not only readable but unchanged when it is written back. */
+/** The text must be readable, and unchanged when written back. */
 function exactText(bytes: Uint8Array, path: string): string {
   if (isBinary(bytes)) return textIn(bytes, path)
   try {
@@ -67,12 +67,12 @@ function exactText(bytes: Uint8Array, path: string): string {
   }
 }
 
-/** The texts with the line breaks of the file: reading shows those of Windows as plain ones. */
+/** Returns the texts with the line breaks of the file, since reading shows Windows line breaks as plain ones. */
 function asIn(text: string, oldText: string, newText: string): readonly [string, string] {
   if (!text.includes('\r\n')) return [oldText, newText]
   const windows = (one: string): string => one.replaceAll(/\r?\n/g, '\r\n')
   if (!text.includes(oldText)) return [windows(oldText), windows(newText)]
-  // What has no line break of its own says nothing of them.
+  // A text without a line break does not determine the style.
   return [oldText, oldText.includes('\n') || /[^\r]\n/.test(text) ? newText : windows(newText)]
 }
 

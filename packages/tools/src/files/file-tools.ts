@@ -4,7 +4,7 @@ import { grepTool } from './grep.ts'
 import { readTool } from './read.ts'
 import { writeTool } from './write.ts'
 
-/** The built-in tools for files: read, write, edit, glob and grep. Commands are apart, in `bashTool`. */
+/** The built-in tools for files: read, write, edit, glob and grep. `bashTool` runs commands. */
 export const fileTools: readonly [
   typeof readTool,
   typeof writeTool,

@@ -20,8 +20,7 @@ export interface GlobResult {
 }
 
 /**
- * Finds files by a glob: at most 1,000. What ignore files leave out, `node_modules` and hidden files are passed over,
- * unless they are asked for.
+ * Finds at most 1,000 files by a glob. Ignored files, `node_modules` and hidden files are skipped unless requested.
  */
 export const globTool: Tool<
   { pattern: string; path?: string | undefined; hidden?: boolean | undefined; ignored?: boolean | undefined },
@@ -32,7 +31,7 @@ export const globTool: Tool<
   description: `Finds files by name. Finds at most ${maxPaths}; skips hidden and ignored ones.`,
   effect: 'read',
   sandbox: 'process',
-  // What is left out is named at the end.
+  // The end of the result names what is omitted.
   truncation: 'middle',
   idempotent: true,
   input: z.object({

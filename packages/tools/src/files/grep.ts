@@ -18,10 +18,10 @@ import { hiddenInput, ignoredInput } from './scope-input.ts'
 const defaultMatches = 200
 const maxMatches = 1_000
 const maxFileBytes = 5 * 1024 * 1024
-/** Only so much of a line is searched; longer ones are made by machines. */
+/** Characters of a line that are searched. Longer lines are usually generated. */
 const maxLineCharacters = 10_000
 const maxShownCharacters = 400
-/** Others get their turn after so many milliseconds of searching. */
+/** Milliseconds of searching between two yields to other work. */
 const turnMs = 20
 /** Read at once. */
 const bunchSize = { files: 64, bytes: 4 * 1024 * 1024 }
@@ -34,7 +34,7 @@ export interface GrepMatch {
   readonly text: string
 }
 
-/** What a search found. */
+/** The result of a search. */
 export interface GrepResult {
   readonly matches: readonly GrepMatch[]
   /** There may be more. */
@@ -42,8 +42,8 @@ export interface GrepResult {
 }
 
 /**
- * Searches files for a regular expression, line by line, as ripgrep does: in the language of RE2, in linear time, past
- * binary and hidden files and what ignore files leave out, and past files of more than 5 MB.
+ * Searches files for a regular expression, line by line, like ripgrep: in the syntax of RE2 and in linear time. Binary,
+ * hidden and ignored files and files of more than 5 MB are skipped.
  */
 export const grepTool: Tool<
   {
@@ -63,7 +63,7 @@ export const grepTool: Tool<
   description: 'Searches files for a regular expression, line by line. Skips binary, hidden and ignored files.',
   effect: 'read',
   sandbox: 'process',
-  // What is left out is named at the end.
+  // The end of the result names what is omitted.
   truncation: 'middle',
   idempotent: true,
   input: z.object({
@@ -93,7 +93,7 @@ export const grepTool: Tool<
   },
 })
 
-/** A capital letter that stands for itself, not for a class such as `\\S`. */
+/** Returns whether a pattern has a literal capital letter, outside a class such as `\\S`. */
 function hasCapital(pattern: string): boolean {
   return /\p{Lu}/u.test(pattern.replaceAll(/\\(?:[pP]\{\^?\w+\}|.)/gsu, ''))
 }

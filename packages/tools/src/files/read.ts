@@ -55,7 +55,7 @@ export const readTool: Tool<
   effect: 'read',
   sandbox: 'process',
   idempotent: true,
-  // Bounded below: cut again, it would lose the note on where to go on.
+  // The text is bounded before, since a cut would remove the note on how to read on.
   maxResultTokens: 2 * maxCharacters,
   input: z.object({
     path: z.string().describe('Relative to the working directory.'),
@@ -90,7 +90,7 @@ function stretchOf(bytes: Uint8Array, from: number, to: number): FileRange {
   return { bytes: bytes.subarray(from, to), size: bytes.length }
 }
 
-/** How many bytes there are before a character of UTF-8 that is cut off. */
+/** Returns the number of bytes before an incomplete UTF-8 character at the end. */
 function wholeCharacters(bytes: Uint8Array): number {
   const { length } = bytes
   for (let back = 1; back <= Math.min(4, length); back++) {
@@ -117,7 +117,7 @@ function rangeOf(text: string, fromLine: number, lines: number): ReadLines {
     totalLines = line.number
     if (full || line.number < fromLine || kept.length === lines) continue
     const shown = cut(line.text, maxLineCharacters)
-    // Lines are whole, and there is always one: reading on makes progress.
+    // Lines are whole, and there is at least one, so that reading on makes progress.
     full = shown.length > room && kept.length > 0
     if (full) continue
     room -= shown.length

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 import { tool } from '../definition/tool.ts'
 
-/** Writes a text file as a whole; missing folders are made, and a reader never sees a half of it. */
+/** Writes a text file atomically and creates missing folders. */
 export const writeTool: Tool<{ path: string; content: string }, { bytes: number }, unknown> = tool({
   name: 'write',
   description: 'Writes a text file, replacing what was there. Missing folders are made.',
@@ -16,7 +16,7 @@ export const writeTool: Tool<{ path: string; content: string }, { bytes: number 
     content: z.string().describe('All of the new text.'),
   }),
   args: { path: 'destination', content: 'content' },
-  // A number of our own counting: nothing of what was written comes back.
+  // The result is a count, so nothing of the content is returned.
   returns: { integrity: 'trusted' },
   async execute({ path, content }, ctx) {
     await ctx.runtime.writeFile(path, content)

@@ -1,10 +1,10 @@
 import type { Issues, Place, Work } from './schema-work.ts'
 import type { References } from './subschemas.ts'
 
-/** What a schema refers to while a value is checked. */
+/** The references of a schema while a value is checked. */
 export interface Scope {
   readonly references: References
-  /** Whether a text matches a pattern of the schema; undefined for a pattern that cannot be used. */
+  /** Returns whether a text matches a pattern of the schema; undefined for an unusable pattern. */
   matches(source: string, text: string, work: Work): boolean | undefined
 }
 
@@ -13,13 +13,13 @@ export interface Check {
   readonly scope: Scope
   readonly work: Work
   readonly issues: Issues | undefined
-  /** Checks a value inside the value, or the same one by a schema inside the schema. */
+  /** Checks a part of the value, or the same value with a part of the schema. */
   readonly fits: (schema: unknown, value: unknown, check: Check, place?: Place) => boolean
 }
 
 export type Schema = Readonly<Record<string, unknown>>
 
-/** Whether a value fits, without telling why not, and whether that can be relied upon. */
+/** Returns whether a value is valid, without the problems, and whether that is certain. */
 export function tells(
   schema: unknown,
   value: unknown,

@@ -3,7 +3,7 @@ import { isRecord } from '@provost/core'
 import { enter, leave, spend } from './schema-work.ts'
 import type { Work } from './schema-work.ts'
 
-/** The same text for equal JSON and for no other: objects are equal whatever the order of their keys. */
+/** Returns a text that is equal exactly for equal JSON, whatever the order of keys. */
 export function identityOf(value: unknown, work: Work): string {
   spend(work, 1)
   if (typeof value === 'string') {
@@ -28,7 +28,7 @@ function fieldsOf(value: object, work: Work): readonly string[] {
 
 const known = new WeakMap<readonly unknown[], ReadonlySet<string>>()
 
-/** Whether a list of a schema has a value. The list is read once. */
+/** Returns whether a list of a schema contains a value. The list is indexed once. */
 export function isAmong(value: unknown, list: readonly unknown[], work: Work): boolean {
   let identities = known.get(list)
   if (!identities) {
@@ -40,13 +40,13 @@ export function isAmong(value: unknown, list: readonly unknown[], work: Work): b
   return identities.has(identityOf(value, work))
 }
 
-/** Whether two values are the same JSON. */
+/** Returns whether two values are the same JSON. */
 export function isSame(one: unknown, other: unknown, work: Work): boolean {
   if (typeof one !== 'object' || one === null) return one === other
   return typeof other === 'object' && other !== null && identityOf(one, work) === identityOf(other, work)
 }
 
-/** The place of the first item that stands in a list a second time, or -1. */
+/** Returns the index of the first repeated item of a list, or -1. */
 export function repeatedIn(list: readonly unknown[], work: Work): number {
   const identities = new Set<string>()
   return list.findIndex((item) => {

@@ -10,11 +10,11 @@ import type { Issues } from './schema-work.ts'
 import { referencesOf } from './subschemas.ts'
 import { pause, take } from './turn.ts'
 
-/** What {@link foreignSchema} takes beside the schema. */
+/** Options of {@link foreignSchema}. */
 export interface ForeignSchemaOptions {
   /** Stands in `~standard.vendor`. Default `json-schema`. */
   readonly vendor?: string
-  /** What a value counts as whose check would take too long. Default `invalid`. */
+  /** The result for a value whose check would take too long. Default `invalid`. */
   readonly beyond?: 'invalid' | 'valid'
 }
 
@@ -24,9 +24,9 @@ const optionKeys = { vendor: true, beyond: true } satisfies KnownKeys<ForeignSch
  * Returns a JSON Schema from outside as a schema that validates in bounded time: a check takes at most 400,000 steps for
  * any schema and value. Consecutive checks yield to other work.
  *
- * Patterns run on a linear engine. What cannot be checked so (lookaround, backreferences, references to other documents,
- * `unevaluatedProperties`) allows everything; `schemaProblems` tells of it. `format` is checked for the usual ones. Values
- * are not changed, and defaults not filled in. Nothing is looked at before the first check.
+ * Patterns run on a linear engine. Lookaround, backreferences, references to other documents and
+ * `unevaluatedProperties` cannot be checked: they allow everything, and `schemaProblems` reports them. `format` is
+ * checked for common formats. Values are not changed, and defaults not applied. The first check compiles the schema.
  *
  * @example
  * tool({ name: 'search', input: foreignSchema(definition.inputSchema) })
@@ -56,7 +56,7 @@ export function foreignSchema(schema: ReadonlyJsonSchema, options: ForeignSchema
     if (!waiting && !(scope instanceof Promise)) return run(scope, value)
     return Promise.all([scope, waiting]).then(async ([ready]) => {
       scope = ready
-      // Several may have waited for the same turn.
+      // Several checks may have waited for the same turn.
       for (let more = pause(); more; more = pause()) await more
       return run(ready, value)
     })
@@ -68,8 +68,8 @@ export function foreignSchema(schema: ReadonlyJsonSchema, options: ForeignSchema
 }
 
 /**
- * What of a schema cannot be checked in bounded time or is not JSON Schema, at most 20 problems. Empty for a schema that
- * {@link foreignSchema} holds values to in full.
+ * Returns the parts of a schema that cannot be checked in bounded time or are not JSON Schema, at most 20 problems.
+ * Empty for a schema that {@link foreignSchema} enforces entirely.
  *
  * @param allowance what patterns may cost, for several schemas together.
  */
@@ -80,7 +80,7 @@ export function schemaProblems(
   return reviewSchema(schema, allowance).problems
 }
 
-/** The patterns are compiled with the first check, and the engine loaded only where there are some. */
+/** Returns the scope of a schema. The first check compiles the patterns, and loads the engine if there are any. */
 function scopeOf(schema: ReadonlyJsonSchema): MaybePromise<Scope> {
   const { patterns } = reviewSchema(schema)
   const references = referencesOf(schema)
@@ -106,7 +106,7 @@ interface Test {
   matches(text: string): boolean
 }
 
-/** What compiling an instruction costs, in steps. */
+/** Steps to compile an instruction. */
 const compiling = 100
 
 async function compiled(

@@ -4,12 +4,12 @@ export type LinearPattern = { readonly re2: string; readonly size: number } | { 
 const mostCharacters = 1_000
 /** Instructions: what a character of a value costs at most. */
 export const mostInstructions = 1_000
-/** What RE2 takes as a count in braces. */
+/** The largest count in braces that RE2 accepts. */
 const mostRepeats = 1_000
 /** A class of a Unicode property has hundreds of ranges, so it costs more than a character. */
 const propertySize = 3
 const mostProperties = 20
-/** What reading a property costs, in characters. */
+/** Characters that a Unicode property counts as. */
 const propertyCost = 20
 
 const space = String.raw`\x{9}-\x{d}\x{20}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
@@ -39,7 +39,7 @@ export function linearPattern(source: string): LinearPattern {
   }
 }
 
-/** What translating a pattern costs, known before it is done. */
+/** Returns the cost to translate a pattern, known before the translation. */
 export function patternCost(source: string): number {
   return source.length + propertyCost * propertiesIn(source)
 }
@@ -56,7 +56,7 @@ function isRegExp(source: string, flags: string): boolean {
   }
 }
 
-/** What one step of the translation read. */
+/** The result of one step of the translation. */
 interface Read {
   readonly text: string
   readonly size: number
@@ -109,7 +109,7 @@ function translate(source: string, unicode: boolean): { readonly re2: string; re
   return { re2: text, size: open[0] ?? 0 }
 }
 
-/** Where the content of a group begins. */
+/** Returns the start of the content of a group. */
 function groupAt(source: string, at: number): number {
   if (source[at + 1] !== '?') return at + 1
   if (source[at + 2] === ':') return at + 3
@@ -118,7 +118,7 @@ function groupAt(source: string, at: number): number {
   throw new Error('it sets flags for a part of itself')
 }
 
-/** A quantifier, always a greedy one: which texts match does not hang on that. */
+/** Returns a greedy quantifier: laziness does not change which texts match. */
 function quantifierAt(source: string, at: number): Read | undefined {
   const [whole, plain, least, comma, most] =
     /^(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/.exec(source.slice(at, at + 40)) ?? []
@@ -181,7 +181,7 @@ function classAt(source: string, start: number, unicode: boolean): Read {
   return { text: `[${negated === (text === '') ? '' : '^'}${inside}]`, size, end: at + 1 }
 }
 
-/** A class escape, as it stands inside brackets. */
+/** Returns a class escape in its form inside brackets. */
 function setAt(source: string, at: number, unicode: boolean): Read | undefined {
   if (source[at] !== '\\') return undefined
   const next = source[at + 1] ?? ''
@@ -220,7 +220,7 @@ function propertyOf(property: string): string {
 
 const controls: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, v: 11, f: 12, b: 8, 0: 0 }
 
-/** One character, escaped or not, as its code point: that means the same inside and outside of brackets. */
+/** Returns one character, escaped or not, by its code point, which is valid inside and outside of brackets. */
 function characterAt(source: string, at: number, unicode: boolean): Read {
   const escaped = source[at] === '\\'
   if (escaped) {

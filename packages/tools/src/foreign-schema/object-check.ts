@@ -62,7 +62,7 @@ function fitsFields(
     for (const source of patterns) {
       spend(check.work, 1)
       const matches = check.scope.matches(source, key, check.work)
-      // It may be a field of this pattern: then it is no additional one.
+      // A field that may match this unusable pattern is not an additional property.
       if (matches !== false) known = true
       if (matches === true && isRecord(others)) good = check.fits(others[source], value[key], check, below) && good
     }

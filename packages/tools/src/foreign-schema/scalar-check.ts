@@ -45,7 +45,7 @@ function parsedBy(schema: z.ZodType): (value: string) => boolean {
   return (value) => schema.safeParse(value).success
 }
 
-/** Formats that are checked; others are notes. */
+/** Formats that are checked. Others are annotations. */
 const formats: Readonly<Record<string, (value: string) => boolean>> = {
   date: parsedBy(z.iso.date()),
   'date-time': parsedBy(z.iso.datetime({ offset: true })),
@@ -64,7 +64,7 @@ export function fitsNumber(schema: Schema, value: number, { issues }: Check, pla
     if (typeof bound === 'number' && !fits(value, bound))
       return report(issues, place, `It is ${value}, and ${what} ${bound} is wanted`)
   }
-  // As draft 4 has it: whether the bound itself is left out.
+  // Draft 4: whether the bound itself is excluded.
   if (ownOf(schema, 'exclusiveMinimum') === true && value === ownOf(schema, 'minimum'))
     return report(issues, place, `It is ${value}, and a number above that is wanted`)
   if (ownOf(schema, 'exclusiveMaximum') === true && value === ownOf(schema, 'maximum'))
@@ -80,7 +80,7 @@ const bounds: readonly (readonly [key: string, fits: (value: number, bound: numb
   ['multipleOf', isMultiple, 'a multiple of'],
 ]
 
-/** 0.3 is three times 0.1, whatever the machine's numbers say. */
+/** 0.3 is a multiple of 0.1, in spite of floating-point error. */
 function isMultiple(value: number, of: number): boolean {
   if (!(of > 0)) return true
   const times = value / of

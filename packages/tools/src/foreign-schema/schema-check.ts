@@ -11,7 +11,7 @@ import type { Place } from './schema-work.ts'
 import { ownOf } from './subschemas.ts'
 
 /**
- * Whether a value fits a schema. What cannot be checked counts as fitting and makes the work `unsure`.
+ * Returns whether a value is valid for a schema. Unsupported parts count as valid and make the work `unsure`.
  *
  * @throws ProvostError `schema-too-costly`
  */
@@ -31,7 +31,7 @@ export function fits(schema: unknown, value: unknown, check: Check, place?: Plac
   return good
 }
 
-/** What looking at one value costs. */
+/** Steps to check one value. */
 const visit = 2
 
 type Part = (schema: Schema, value: unknown, check: Check, place: Place | undefined) => boolean
@@ -62,7 +62,7 @@ const notes = new Set([
 
 const known = new WeakMap<Schema, readonly Part[]>()
 
-/** What a schema needs: found out once, as it may be asked of each item of a list. */
+/** Returns the checks that a schema needs. The result is cached, since a list may need it for each item. */
 function partsOf(schema: Schema): readonly Part[] {
   let needed = known.get(schema)
   if (!needed) {
@@ -167,7 +167,7 @@ function noneOf(forms: readonly unknown[], { issues }: Check, place: Place | und
 function fitsNot(schema: Schema, value: unknown, check: Check, place: Place | undefined): boolean {
   if (!Object.hasOwn(schema, 'not')) return true
   const result = tells(schema['not'], value, check)
-  // What is unsure may be wrong in the part that is passed over.
+  // An uncertain result may be wrong in the ignored part.
   return !(result.fits && result.sure) || report(check.issues, place, 'It has the form that `not` rules out')
 }
 

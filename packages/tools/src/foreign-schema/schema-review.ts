@@ -12,11 +12,11 @@ export interface SchemaProblem {
   readonly what: string
 }
 
-/** What a look at a schema gave. */
+/** The result of a review of a schema. */
 export interface SchemaReview {
   /** By their source, those that can be used. */
   readonly patterns: ReadonlyMap<string, Extract<LinearPattern, { readonly re2: string }>>
-  /** At most 20. What they name is passed over by a check. */
+  /** At most 20. A check ignores what they name. */
   readonly problems: readonly SchemaProblem[]
 }
 
@@ -108,7 +108,7 @@ const isSchema = (value: unknown): boolean => typeof value === 'boolean' || isRe
 const types = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'])
 const isType = (value: unknown): boolean => typeof value === 'string' && types.has(value)
 
-/** What keywords must hold, for a value of another form would be passed over. */
+/** The type that each keyword requires. A check ignores other values. */
 const rows: readonly Row[] = [
   ['type', (value) => isType(value) || (Array.isArray(value) && value.every(isType)), 'a type of JSON'],
   ['enum', isList, 'a list'],

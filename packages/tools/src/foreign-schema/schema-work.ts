@@ -6,11 +6,11 @@ export const mostSteps = 400_000
 const deepest = 300
 const mostIssues = 20
 
-/** What a check has left to spend. */
+/** The remaining budget of a check. */
 export interface Work {
   left: number
   depth: number
-  /** Something that cannot be checked was passed over. */
+  /** An unsupported part was ignored. */
   unsure: boolean
 }
 
@@ -18,15 +18,15 @@ export function newWork(): Work {
   return { left: mostSteps, depth: 0, unsure: false }
 }
 
-/** @throws ProvostError `schema-too-costly` where nothing is left. */
+/** @throws ProvostError `schema-too-costly` if the budget is spent. */
 export function spend(work: Work, steps: number): void {
   work.left -= steps
   if (!(work.left >= 0)) throw tooCostly(`takes more than ${mostSteps} steps`)
 }
 
-/** @throws ProvostError `schema-too-costly` where schemas stand in one another without end. */
+/** @throws ProvostError `schema-too-costly` for schemas that are nested too deeply. */
 export function enter(work: Work): void {
-  if (++work.depth > deepest) throw tooCostly(`goes over ${deepest} levels deep, or runs in a circle`)
+  if (++work.depth > deepest) throw tooCostly(`exceeds ${deepest} levels, or runs in a circle`)
 }
 
 export function leave(work: Work): void {
@@ -39,7 +39,7 @@ function tooCostly(why: string): ProvostError {
   })
 }
 
-/** Where a value stands. */
+/** The place of a value. */
 export interface Place {
   readonly above: Place | undefined
   readonly key: string | number
@@ -55,7 +55,7 @@ export function report(issues: Issues | undefined, place: Place | undefined, mes
   return false
 }
 
-/** Whether more problems would still be kept. */
+/** Returns whether more problems can be recorded. */
 export function isOpen(issues: Issues | undefined): issues is Issues {
   return issues !== undefined && issues.list.length < mostIssues
 }

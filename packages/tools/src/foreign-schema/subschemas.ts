@@ -17,7 +17,7 @@ const places: ReadonlyMap<string, 'one' | 'list' | 'names'> = new Map([
   ),
 ])
 
-/** The schemas directly inside a schema. What a keyword holds beside schemas is passed over. */
+/** Returns the direct subschemas of a schema. Other values of a keyword are ignored. */
 export function subschemasOf(schema: Readonly<Record<string, unknown>>): readonly Subschema[] {
   const found: Subschema[] = []
   for (const key of Object.keys(schema)) {
@@ -35,14 +35,14 @@ export function subschemasOf(schema: Readonly<Record<string, unknown>>): readonl
   return found
 }
 
-/** A field of its own: a schema may say `__proto__` or `constructor`. */
+/** Returns an own field, since a schema may have the keys `__proto__` or `constructor`. */
 export function ownOf(of: Readonly<Record<string, unknown>>, key: string): unknown {
   return Object.hasOwn(of, key) ? of[key] : undefined
 }
 
-/** Where local references of a schema lead. Each is looked up once. */
+/** Resolves local references of a schema. Each is resolved once. */
 export interface References {
-  /** The schema, or undefined for a reference to nowhere or to another document. */
+  /** Returns the schema, or undefined for a broken reference or one to another document. */
   find(reference: string): { readonly schema: unknown } | undefined
 }
 

@@ -9,14 +9,14 @@ export function take(steps: number): void {
   taken += steps
 }
 
-/** Waits while so much was done since the last turn that other work is due; undefined where nothing is to be waited for. */
+/** Waits if enough work was done since the last turn; returns undefined if no wait is needed. */
 export function pause(): Promise<void> | undefined {
   return taken > mostSteps ? paused() : undefined
 }
 
 let turn: Promise<void> | undefined
 
-/** One turn for all that wait: what is queued for the same turn would run without a pause in between. */
+/** All waiting checks share one turn: checks in the queue of the same turn would run without a pause. */
 function paused(): Promise<void> {
   turn ??= new Promise<void>((resolve) => {
     setImmediate(() => {

@@ -9,7 +9,7 @@ import { defaultExecTimeoutMs, timedOutExitCode } from '../runtime/process.ts'
 import type { ShellOutput } from './shell-task.ts'
 import { createShellThread, ShellKilled } from './shell-thread.ts'
 
-/** What {@link justBashRuntime} takes. */
+/** Options of {@link justBashRuntime}. */
 export interface JustBashRuntimeOptions {
   /** Files that are there from the beginning, by their paths in `cwd`. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>
@@ -28,13 +28,13 @@ const optionKeys = {
 const killedExitCode = 137
 
 /**
- * Returns a shell that is an interpreter: it has files of its own in memory, no processes, no network and nothing of
- * this machine, and forgets all when it is dropped. Needs the package `just-bash`, which is loaded by the first use.
+ * Returns a runtime with an interpreted shell: files in memory, no processes, no network and nothing of this machine.
+ * Its state ends with it. The first use loads the package `just-bash`.
  *
- * The interpreter runs in a thread of its own, with 256 MB of memory and no variables of this process. Commands and file
- * operations run one after the other; output comes when a command is done. A command that takes longer than `timeout`
- * or is aborted is killed with its thread, whatever it computes. Its changes to files are lost; those of commands before
- * it are kept. The same holds for one that needs more memory (exit code 137) or leaves more than 20,000 files.
+ * The interpreter runs in a separate thread with 256 MB of memory and no variables of this process. Commands and file
+ * operations run one after the other, and output arrives when a command ends. A command that exceeds `timeout` or is
+ * aborted is killed with its thread. Its changes to files are lost; those of earlier commands are kept. The same
+ * applies to a command that needs more memory (exit code 137) or leaves more than 20,000 files.
  *
  * @example
  * const runtime = justBashRuntime({ files: { 'data.csv': 'a,b\n1,2\n' } })

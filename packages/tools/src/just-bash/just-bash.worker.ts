@@ -31,7 +31,7 @@ async function open() {
   }
 
   async function exec({ command, cwd: below, env, timeoutMs }: ShellCommand): Promise<ShellOutput> {
-    // A shell for each command: they share the files and nothing else, and each has its own time.
+    // Each command has its own shell and time. They share the files only.
     const limits = { ...executionLimits, maxExecutionTimeMs: timeoutMs }
     const shell = new Bash({ fs, cwd, env: { ...env }, executionLimits: limits })
     const result = await shell.exec(command, { cwd: below })

@@ -5,7 +5,7 @@ import { mostKept } from './shell-task.ts'
 
 /** Says what was changed in a file system of the interpreter. */
 export interface FileChanges {
-  /** What is otherwise than when it was last asked; a number where there is more than is kept. */
+  /** Returns the changes since the last call; a number if there are too many. */
   since(): Promise<readonly KeptEntry[] | number>
   /** Brings back what was changed before. */
   restore(kept: readonly KeptEntry[]): Promise<void>
@@ -23,7 +23,7 @@ export async function fileChanges(fs: IFileSystem): Promise<FileChanges> {
       const changed: KeptEntry[] = []
       for (const path of known.keys())
         if (!now.has(path)) changed.push({ path, kind: 'gone', fromStart: first.has(path) })
-      // Parents come before what is in them.
+      // Parents precede their contents.
       for (const path of [...now.keys()].toSorted()) {
         if (known.get(path) !== now.get(path)) changed.push(await entryAt(fs, path))
       }
@@ -37,7 +37,7 @@ export async function fileChanges(fs: IFileSystem): Promise<FileChanges> {
   }
 }
 
-/** What changes whenever something is written, by path: each content has an identity of its own. */
+/** Returns an identity by path that changes with each write. */
 async function marksOf(fs: IFileSystem): Promise<Map<string, string>> {
   const marks = new Map<string, string>()
   for (const path of fs.getAllPaths()) {
@@ -67,7 +67,7 @@ async function put(fs: IFileSystem, entry: KeptEntry): Promise<void> {
   }
   await fs.rm(path, { recursive: true, force: true })
   if (entry.kind === 'link') return fs.symlink(entry.target, path)
-  // A copy: what both threads see is no memory for text decoders.
+  // A copy, since text decoders reject shared memory.
   await fs.writeFile(path, new Uint8Array(entry.data))
   await fs.chmod(path, entry.mode)
   return fs.utimes(path, new Date(entry.mtime), new Date(entry.mtime))

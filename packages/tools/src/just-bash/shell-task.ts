@@ -1,7 +1,7 @@
 import type { FileFacts, FolderEntry } from '../runtime/posix-files.ts'
 
-// What a runtime and the thread of its interpreter say to each other. Imports nothing that has to be loaded: the thread
-// is started from source and from a build alike.
+// The messages between a runtime and the thread of its interpreter. Imports nothing at run time, since the thread
+// starts from source and from a build.
 
 /** A file, folder or link as a command left it. */
 export type KeptEntry =
@@ -22,14 +22,14 @@ export type KeptEntry =
       readonly mtime: number
     }
 
-/** What a thread begins with. */
+/** The initial state of a thread. */
 export interface ShellSetup {
   readonly cwd: string
   /** Files that are there from the beginning, by absolute path. */
   readonly files: Readonly<Record<string, string | Uint8Array>>
-  /** What commands have changed since, parents before what is in them. */
+  /** The changes by earlier commands, parents before their contents. */
   readonly kept: readonly KeptEntry[]
-  /** Bytes of stdout and of stderr each that are handed back. */
+  /** Bytes of stdout and of stderr each that are returned. */
   readonly maxOutputBytes: number
 }
 
@@ -41,7 +41,7 @@ export interface ShellCommand {
   readonly timeoutMs: number
 }
 
-/** What a command gave. */
+/** The result of a command. */
 export interface ShellOutput {
   readonly stdout: string
   readonly stderr: string
@@ -49,7 +49,7 @@ export interface ShellOutput {
   readonly truncated: boolean
 }
 
-/** What a thread can be asked, and what it answers. */
+/** The tasks of a thread and their results. */
 export interface ShellTasks {
   exec: { readonly input: ShellCommand; readonly output: ShellOutput }
   realpath: { readonly input: string; readonly output: string }
@@ -66,13 +66,13 @@ export type ShellTask = {
   [K in keyof ShellTasks]: { readonly task: K; readonly input: ShellTasks[K]['input'] }
 }[keyof ShellTasks]
 
-/** What a thread says. A task is `begun`, then it has its one answer. */
+/** The messages of a thread. A task has `begun`, then one response. */
 export type ShellReply =
   | { readonly say: 'missing'; readonly reason: string }
   | { readonly say: 'begun' }
   | { readonly say: 'done'; readonly output: unknown; readonly changed: readonly KeptEntry[] }
   | { readonly say: 'failed'; readonly message: string; readonly changed: readonly KeptEntry[] }
-  /** It left more than is kept: the thread and what it did are given up. */
+  /** The task left too many files or bytes: the thread and its changes are dropped. */
   | { readonly say: 'too-many'; readonly count: number }
 
 /** Files, folders and links that a runtime keeps, at most. */

@@ -32,7 +32,7 @@ export class ShellKilled extends Error {
   }
 }
 
-/** Milliseconds that an idle thread is kept. Files are kept all the same. */
+/** Milliseconds that an idle thread is kept. Files are kept in any case. */
 const idleMs = 10_000
 /** Milliseconds that a task other than a command may take, and a thread to start. */
 const startMs = 30_000
@@ -43,7 +43,7 @@ const program = new URL(`./just-bash.worker${extension}`, import.meta.url)
 
 /** Makes the thread of one runtime. */
 export function createShellThread({ cwd, files }: Pick<ShellSetup, 'cwd' | 'files'>): ShellThread {
-  /** What commands have changed, by path: the truth, of which each thread has a copy. */
+  /** The changes by commands, by path. This is the primary state; each thread has a copy. */
   const kept = new Map<string, KeptEntry>()
   let worker: Worker | undefined
   let idle: NodeJS.Timeout | undefined
@@ -60,7 +60,7 @@ export function createShellThread({ cwd, files }: Pick<ShellSetup, 'cwd' | 'file
       workerData,
       env: {},
       argv: [],
-      // It reads its own code, and writes, starts and loads nothing natively.
+      // The thread reads its own code, and cannot write, start processes or load native code.
       execArgv: ['--no-warnings', '--permission', '--allow-fs-read=*'],
       resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
       // Whatever it prints is not this process's.
@@ -75,7 +75,7 @@ export function createShellThread({ cwd, files }: Pick<ShellSetup, 'cwd' | 'file
 
   function keep(changed: readonly KeptEntry[]): void {
     for (const entry of changed) {
-      // Set anew, so that a parent that came back stands before what is in it.
+      // The key is deleted and set, so that a recreated parent precedes its contents.
       kept.delete(entry.path)
       if (entry.kind !== 'gone' || entry.fromStart) kept.set(entry.path, entry)
     }
@@ -170,7 +170,7 @@ async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-/** The interpreter says the code of an error in its message only. */
+/** Returns the code of an interpreter error, which only its message contains. */
 function withCode(message: string): Error {
   const code = /^(E[A-Z]{2,12})\b/.exec(message)?.[1]
   return code === undefined ? new Error(message) : Object.assign(new Error('just-bash refused'), { code })

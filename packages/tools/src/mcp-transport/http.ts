@@ -61,7 +61,7 @@ interface Request {
   readonly cancellable: boolean
 }
 
-/** What is asked, if it is a message of the protocol: the same `fetch` is used to authorize. */
+/** Returns the request if it is a message of the protocol. The same `fetch` is used for authorization. */
 function requestOf(init: RequestInit | undefined): Request {
   if (init?.method !== 'POST' || typeof init.body !== 'string') return { cancellable: false }
   try {
@@ -88,7 +88,7 @@ function cancelOnAbort(
     const body = JSON.stringify(cancelled(id))
     fetch(url, { ...init, body, signal: AbortSignal.timeout(cancelTimeoutMs) })
       .then((response) => response.body?.cancel())
-      // It was told as well as it can be.
+      // The notification is best effort.
       .catch(() => undefined)
   }
   signal.addEventListener('abort', cancel, { once: true })
@@ -119,7 +119,7 @@ interface Stream {
   resume(lastEventId: string): Promise<Response>
 }
 
-/** The messages of an event stream that are answers or questions, as an event stream. */
+/** Returns the responses and requests of an event stream, as an event stream. */
 async function* answers(
   body: ReadableStream<Uint8Array>,
   id: string | number | undefined,
@@ -139,7 +139,7 @@ async function* answers(
         if (id !== undefined && answeredId(message) === id) return
       }
     } catch (error) {
-      // The stream that is open for what the server may want to say is the transport's to open again.
+      // The transport reopens the stream for messages of the server itself.
       if (id === undefined || signal?.aborted) throw error
       if (error instanceof ProvostError) {
         why = error.message
@@ -158,7 +158,7 @@ async function* answers(
   if (id !== undefined) yield encoded({ data: JSON.stringify(failureOf(id, why)) })
 }
 
-/** What a stream has said about being resumed. */
+/** The resumption state of a stream. */
 interface StreamState {
   lastEventId?: string
   retryMs: number
@@ -202,7 +202,7 @@ function tooLongError(maxMessageBytes: number): ProvostError {
   })
 }
 
-/** @param onEnd called when it has been read or is no longer wanted. */
+/** @param onEnd called when the stream ends or is cancelled. */
 function streamOf(bytes: AsyncGenerator<Uint8Array>, onEnd: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream({
     async pull(controller) {

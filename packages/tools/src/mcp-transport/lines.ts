@@ -11,7 +11,7 @@ export type Line =
 
 const edge = 256
 
-/** What reading a line counts for beside its length: a message is checked as a whole. */
+/** Bytes that a line counts in addition to its length, since each message is checked as a whole. */
 const lineSteps = 1_000
 
 /**
@@ -61,7 +61,7 @@ export function createLines(maxBytes: number, onLine: (line: Line) => void): (ch
   return takeChunk
 }
 
-/** Bytes that were cut out of a character are left out. */
+/** Incomplete characters at a cut are omitted. */
 function decode(bytes: Buffer): string {
   return new StringDecoder('utf8').write(bytes)
 }

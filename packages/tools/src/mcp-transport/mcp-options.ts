@@ -6,14 +6,14 @@ import type { SchemaProblem } from '../foreign-schema/schema-review.ts'
 
 type OAuthProvider = Extract<MCPClientConfig['transport'], { type: 'sse' | 'http' }>['authProvider']
 
-/** How a server is reached. */
+/** How to reach a server. */
 export type McpTransport =
   | {
-      /** A program of this machine, spoken to over its standard input and output. */
+      /** A program on this machine, over its standard input and output. */
       readonly type: 'stdio'
       readonly command: string
       readonly args?: readonly string[]
-      /** Variables it gets besides PATH, HOME, LANG, TERM and TMPDIR, which alone are handed down. */
+      /** Variables for the server besides PATH, HOME, LANG, TERM and TMPDIR of this process. */
       readonly env?: Readonly<Record<string, string>>
       readonly cwd?: string
     }
@@ -28,7 +28,7 @@ export type McpTransport =
       readonly authProvider?: NonNullable<OAuthProvider>
     }
 
-/** What a server says its tool does: its own, unchecked word. It changes no effect; `configure` may look at it. */
+/** What a server declares of its tool, unchecked. It changes no effect; `configure` may read it. */
 export interface McpEffects {
   readonly title?: string
   readonly readOnlyHint?: boolean
@@ -48,7 +48,7 @@ export interface McpDefinition {
   readonly annotations?: McpEffects
 }
 
-/** What you know better than the server: anything that `tool()` takes besides what makes the tool what it is. */
+/** Settings of the operator: all options of `tool()` that do not define the tool. */
 export type McpToolSettings = Partial<
   Omit<
     ToolOptions<StandardSchemaV1, unknown, unknown, StandardSchemaV1>,
@@ -56,22 +56,22 @@ export type McpToolSettings = Partial<
   >
 >
 
-/** A tool that was left out, and why. */
+/** An omitted tool, and the reason. */
 export interface RefusedMcpTool {
   /** As the server calls it. */
   readonly name: string
   readonly reason: 'changed' | 'new' | 'too-large' | 'invalid'
   /** In one sentence. */
   readonly why: string
-  /** What `accept` has to hold for a `changed` or `new` one. */
+  /** The fingerprint that `accept` needs for a `changed` or `new` tool. */
   readonly fingerprint?: string
 }
 
-/** Where the fingerprints of one server are kept. See {@link fingerprintFile}. */
+/** A store for the fingerprints of one server. See {@link fingerprintFile}. */
 export interface McpFingerprints {
   /** @returns undefined before the first connection. */
   read(): MaybePromise<Readonly<Record<string, string>> | undefined>
-  /** Called by the first connection. What was written before stays: the first of several to write decides. */
+  /** Called by the first connection. An earlier value stays: the first of several writers decides. */
   write(fingerprints: Readonly<Record<string, string>>): MaybePromise<void>
 }
 
@@ -84,48 +84,51 @@ export interface McpCallInfo {
   readonly tool: string
 }
 
-/** What {@link mcpTools} takes. */
+/** Options of {@link mcpTools}. */
 export interface McpOptions {
-  /** What you call the server: it stands in labels, as `mcp:NAME`, and in errors. */
+  /** Your name for the server, used in labels, as `mcp:NAME`, and in errors. */
   readonly name: string
   readonly transport: McpTransport
-  /** Milliseconds a call may take, whatever the server does. Default 60,000. */
+  /** Milliseconds that a call may take. Default 60,000. */
   readonly timeoutMs?: number
   /** Milliseconds that starting, greeting and listing may take together. Default 30,000. */
   readonly connectTimeoutMs?: number
   /**
-   * How questions of the server to the user are handled while a call of its tools runs. `ask` passes them to the handlers of
-   * the run: `onInput`, its stream, its session. The person who answers sees the name of the server, which receives the
-   * answer. `refuse` does not advertise the capability to the server. Default `ask`.
+   * How elicitations of the server during a call are handled. `ask` passes them to the handlers of the run: `onInput`,
+   * its stream, its session. The user sees the name of the server, which receives the response. `refuse` does not
+   * advertise the capability. Default `ask`.
    */
   readonly elicitation?: 'ask' | 'refuse'
-  /** How long one message of the server may be, in bytes. Default 16 MB. */
+  /** Bytes that one message of the server may have. Default 16 MB. */
   readonly maxMessageBytes?: number
   /**
-   * Fingerprints by tool name, as `fingerprints` of an earlier connection gave them, or where they are kept: the first
-   * connection then writes them, and later ones are held to them. Absent: what the server defines when the connection is
-   * made is accepted for as long as the connection lasts.
+   * Fingerprints by tool name, from `fingerprints` of an earlier connection, or a store for them: the first connection
+   * writes it, and later ones must match it. Absent: the definitions at the start of the connection are accepted for
+   * its duration.
    */
   readonly accept?: Readonly<Record<string, string>> | McpFingerprints
   /**
-   * What becomes of a tool that has changed since it was accepted, or was not there. `refuse`: it is refused. `untrusted`:
-   * it is offered, and all that a model writes which was shown it is labelled untrusted, from `mcp:NAME`; settings for it
-   * that lower what is guarded (effect, idempotence, labels of results, caching) do not hold. Default `refuse`.
+   * How a tool is handled that is new or has changed since it was accepted. `refuse`: it is rejected. `untrusted`: it
+   * is offered, and everything that a model writes after reading it is labelled untrusted, from `mcp:NAME`; settings
+   * that lower its guards (effect, idempotence, labels of results, caching) do not apply. Default `refuse`.
    */
   readonly unaccepted?: 'refuse' | 'untrusted'
-  /** Receives each refused tool, which is then left out. Absent: `mcpTools` rejects. */
+  /** Receives each rejected tool, which is then omitted. Absent: `mcpTools` rejects. */
   readonly onRefused?: (refused: RefusedMcpTool) => void
   /**
-   * What goes with each call as its `_meta`, such as the context of a trace. Called in the async context of the call.
+   * The `_meta` of each call, such as a trace context. Called in the async context of the call.
    *
    * @param call which method, of which tool of which server.
    */
   readonly meta?: (call: McpCallInfo) => Readonly<Record<string, Json>>
-  /** Your settings for a tool by its name, such as its effect (default `egress`), roles or approval; `leave-out` for one you do not want. */
+  /**
+   * Your settings for a tool by its name, such as its effect (default `egress`), roles or approval; `leave-out` omits
+   * it.
+   */
   readonly configure?: (definition: McpDefinition) => McpToolSettings | 'leave-out' | undefined
 }
 
-/** A connection to a server and the tools it gave. */
+/** A connection to a server, and its tools. */
 export interface McpTools extends AsyncDisposable {
   readonly name: string
   readonly tools: readonly Tool[]
@@ -133,15 +136,14 @@ export interface McpTools extends AsyncDisposable {
   readonly fingerprints: Readonly<Record<string, string>>
   /** Tools that are offered although their definitions are not accepted, under `unaccepted: 'untrusted'`. */
   readonly unaccepted: readonly RefusedMcpTool[]
-  /** What is in the schemas of the server that cannot be checked here, by tool name. The server has to check it. */
+  /** Parts of the schemas that cannot be checked here, by tool name. The server has to check them. */
   readonly unchecked: Readonly<Record<string, readonly SchemaProblem[]>>
-  /** How the server wants to be used, in its own, untrusted words. Goes to no model unless you pass it on. */
+  /** The usage instructions of the server, in untrusted text. They reach no model unless you pass them on. */
   readonly instructions?: string
   /**
-   * Reads a resource that a result has linked to, or another one of the server: a text is given as text, anything else as
-   * bytes.
+   * Reads a resource of the server: a text as text, anything else as bytes.
    *
-   * @param range bytes, `to` is the first one not wanted; a text is cut between characters. Default: all of it.
+   * @param range bytes, `to` exclusive; a text is cut between characters. Default: all of it.
    * @throws ProvostError `mcp-error`, `mcp-timeout`, `mcp-closed`, …
    */
   reader(uri: string, range?: { readonly from: number; readonly to: number }): Promise<string | Uint8Array>

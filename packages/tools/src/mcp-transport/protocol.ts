@@ -6,19 +6,19 @@ import type { McpOptions } from './mcp-options.ts'
 /** A message of the protocol, as `@ai-sdk/mcp` has it. */
 export type McpMessage = Parameters<MCPTransport['send']>[0]
 
-/** What is heard of a server besides its answers. */
+/** Receives messages of a server other than responses. */
 export interface McpListener {
   /** Its tools may have changed. */
   onListChanged(): void
 }
 
-/** The id of a message that wants an answer. */
+/** Returns the id of a request. */
 export function requestId(message: unknown): string | number | undefined {
   if (!isRecord(message) || typeof message['method'] !== 'string') return undefined
   return idOf(message)
 }
 
-/** The id that a message answers. */
+/** Returns the id that a response belongs to. */
 export function answeredId(message: unknown): string | number | undefined {
   return isRecord(message) && message['method'] === undefined ? idOf(message) : undefined
 }
@@ -30,7 +30,7 @@ function idOf({ id }: Record<string, unknown>): string | number | undefined {
 /** Adds to the `_meta` of a call. */
 export type AddMeta = (message: McpMessage) => McpMessage
 
-/** What adds the `_meta` that an application wants to calls of tools, and leaves all other messages alone. */
+/** Returns a function that adds the `_meta` of the application to tool calls, and leaves other messages unchanged. */
 export function metaAdder(server: string, meta: NonNullable<McpOptions['meta']>): AddMeta {
   return (message) => {
     if (!('method' in message) || message.method !== 'tools/call' || !('id' in message)) return message
@@ -41,7 +41,7 @@ export function metaAdder(server: string, meta: NonNullable<McpOptions['meta']>)
   }
 }
 
-/** The name of a message that wants no answer. */
+/** Returns the name of a notification. */
 export function notificationOf(message: unknown): string | undefined {
   if (!isRecord(message) || message['id'] !== undefined) return undefined
   return typeof message['method'] === 'string' ? message['method'] : undefined
@@ -49,7 +49,7 @@ export function notificationOf(message: unknown): string | undefined {
 
 export const listChanged = 'notifications/tools/list_changed'
 
-/** The answer of a server that did not answer. */
+/** Returns the error response for a server that did not respond. */
 export function failureOf(id: string | number, message: string): McpMessage {
   return { jsonrpc: '2.0', id, error: { code: -32_000, message } }
 }

@@ -6,11 +6,11 @@ import type { MaybePromise } from '@provost/core'
 
 import { serverText } from './server-text.ts'
 
-/** A server that runs as a process of this machine, in a process group of its own. */
+/** A server that runs as a process of this machine, in its own process group. */
 export interface ServerProcess {
   /** Writes to its standard input; what it does not read is not waited for. */
   write(text: string): void
-  /** How it ended and the last it said on stderr; undefined while it runs. */
+  /** Its exit and its last line on stderr; undefined while it runs. */
   ending(): string | undefined
   /** Resolves when it has ended by itself or was killed, and its last output has been read. */
   readonly ended: Promise<void>
@@ -18,7 +18,7 @@ export interface ServerProcess {
   kill(): Promise<void>
 }
 
-/** How to start one. */
+/** The command of a server. */
 export interface ServerCommand {
   readonly command: string
   readonly args: readonly string[]
@@ -34,7 +34,7 @@ const pipeGraceMs = 100
 const stderrLength = 4_096
 const windows = process.platform === 'win32'
 
-/** Rejects with what `spawn` says when it cannot be started. */
+/** Rejects with the error of `spawn` if the process cannot be started. */
 export async function startServer(
   { command, args, env, cwd }: ServerCommand,
   onOutput: (chunk: Buffer) => MaybePromise<void>,
@@ -43,7 +43,7 @@ export async function startServer(
     env,
     ...(cwd !== undefined && { cwd }),
     stdio: 'pipe',
-    // A group of its own: what it starts can be ended with it.
+    // Its own group, so that its children end with it.
     detached: !windows,
     windowsHide: true,
   })
@@ -96,7 +96,7 @@ export async function startServer(
   }
 }
 
-/** Reads no further before what was read is taken: a server that writes faster waits. */
+/** Reading pauses until earlier input is consumed, so a fast server waits. */
 async function readAll(output: AsyncIterable<Buffer>, onOutput: (chunk: Buffer) => MaybePromise<void>): Promise<void> {
   try {
     for await (const chunk of output) await onOutput(chunk)

@@ -3,21 +3,21 @@ import type { JsonSchema } from '@provost/core'
 
 import { cut } from '../definition/issues.ts'
 
-/** Characters that show nothing: control and format characters, lone surrogates, unassigned ones, hidden variation. */
+/** Invisible characters: control and format characters, lone surrogates, unassigned ones, hidden variation. */
 const unseen = /[^\P{C}\n\t]|[\u{e0100}-\u{e01ef}]/gu
 
-/** A text that a server wrote, made fit to be shown: nothing invisible in it, line ends as `\n`, bounded. */
+/** Returns a text of a server that is safe to show: bounded, without invisible characters, with `\n` as line ends. */
 export function serverText(text: string, maxLength: number): string {
-  // Cut first too: what will not be kept need not be looked at.
+  // The cut comes first: the removed part need not be checked.
   const kept = text.slice(0, maxLength * 2).replaceAll(/\r\n?|[\u2028\u2029]/g, '\n')
   return cut(kept.replaceAll(unseen, ''), maxLength).trim()
 }
 
-/** Keywords whose values are data: to clean them would change what the schema says. */
+/** Keywords whose values are data. Cleaning them would change the schema. */
 const data = new Set(['const', 'default', 'enum', 'examples'])
 const maxNoteLength = 2_000
 
-/** The schema with its titles and descriptions fit to be shown; all else stays as it is. */
+/** Returns the schema with titles and descriptions that are safe to show, otherwise unchanged. */
 export function serverSchema(schema: JsonSchema): JsonSchema {
   return shownIn({ ...schema })
 }
@@ -35,7 +35,7 @@ function shown(key: string, value: unknown): unknown {
   return isRecord(value) ? shownIn(value) : value
 }
 
-/** Whether JSON is nested over so many levels, found out without going deeper than that. */
+/** Returns whether JSON exceeds this many levels, without a deeper traversal. */
 export function isTooDeep(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((one) => isTooDeep(one, levels - 1))

@@ -12,17 +12,17 @@ import { serverText } from './server-text.ts'
 
 /** The transport of a server process, and what is known of the process. */
 export interface StdioTransport extends MCPTransport {
-  /** How the process ended; undefined while it runs. */
+  /** The exit of the process; undefined while it runs. */
   ending(): string | undefined
-  /** The last line it wrote on stdout that was no message. */
+  /** Returns the last line on stdout that was not a message. */
   strayLine(): string | undefined
 }
 
 const inherited = ['PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR']
 
 /**
- * Speaks to a server process. The one of `@ai-sdk/mcp` neither bounds what it buffers nor makes sure that the process is
- * gone, and does not tell the server that a call was given up.
+ * Returns a transport to a server process. The one of `@ai-sdk/mcp` does not bound its buffer, does not ensure that the
+ * process ends, and does not notify the server of cancelled calls.
  */
 export function stdioTransport(
   { command, args = [], env, cwd }: Extract<McpTransport, { type: 'stdio' }>,
@@ -60,7 +60,7 @@ export function stdioTransport(
     if (message) hear(message)
     else stray = serverText(line.text, 200)
   }
-  /** The answer that was too long fails its request; if it does not say which, all that wait. */
+  /** A response that is too long fails its request. If its request is unknown, all open requests fail. */
   const drop = (head: string, tail: string): void => {
     const match = /"id":(\d{1,15})\s*\}?\s*$/.exec(tail) ?? /^\s*\{(?:"jsonrpc":"2\.0",)?"id":(\d{1,15}),/.exec(head)
     const id = match ? Number(match[1]) : undefined
@@ -106,7 +106,7 @@ export function stdioTransport(
   return transport
 }
 
-/** What a message says that is longer than allowed. */
+/** Returns the error for a message that is too long. */
 export function tooLong(maxMessageBytes: number): string {
   return `The server sent a message of more than ${maxMessageBytes} bytes (maxMessageBytes), which was dropped.`
 }

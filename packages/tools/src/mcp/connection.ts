@@ -15,30 +15,30 @@ import type { AskHuman } from './questions.ts'
 /** A server that has greeted us. */
 export interface Connection {
   readonly instructions?: string
-  /** Whether the server has reported since the last `list` that its tools may have changed. */
+  /** Whether the server has reported a change of its tools since the last `list`. */
   readonly stale: boolean
   list(signal: AbortSignal): Promise<Definitions>
-  /** @param ask gets what the server wants to know meanwhile. */
+  /** @param ask receives elicitations of the server meanwhile. */
   call(tool: string, input: Record<string, unknown>, signal: AbortSignal, ask?: AskHuman): Promise<Called>
   read(uri: string, signal: AbortSignal): Promise<ReadResource>
   close(): Promise<void>
 }
 
-/** What a call gave. */
+/** The result of a call. */
 export interface Called {
   readonly result: CallToolResult
-  /** What to know of a failure that the result may be. */
+  /** Context for a failure that the result may be. */
   readonly hint?: string
 }
 
-/** Definitions as the server gave them. */
+/** Definitions from the server. */
 export type Definitions = ListToolsResult['tools']
 export type ReadResource = Awaited<ReturnType<MCPClient['readResource']>>
 
 const maxTools = 10_000
 const maxInstructionsLength = 10_000
 const maxMessageLength = 2_000
-/** The server speaks an older protocol only, and says so when it is asked for its versions. */
+/** The server supports an older protocol only, and reports so when asked for its versions. */
 const unsupportedVersion = -32_022
 
 /** The settings of a connection, defaults filled in. */
@@ -49,7 +49,7 @@ export type ConnectionOptions = Pick<McpOptions, 'name' | 'transport' | 'meta'> 
  * Starts or reaches a server and greets it.
  *
  * @param signal ends the attempt.
- * @throws ProvostError `mcp-start-failed`, `mcp-closed`, `mcp-error`, … and nothing is left running.
+ * @throws ProvostError `mcp-start-failed`, `mcp-closed`, `mcp-error`, …; nothing is left running.
  */
 export async function connect(options: ConnectionOptions, signal: AbortSignal): Promise<Connection> {
   try {
@@ -98,7 +98,7 @@ async function greet(
     const status = MCPClientError.isInstance(error) ? error.statusCode : undefined
     if (status === 401 || status === 403)
       return new ProvostError('mcp-unauthorized', `${what}: the MCP server ${name} refused access (${status}).`, {
-        hint: 'Pass what it wants in `headers` of the transport, or an `authProvider`.',
+        hint: 'Pass its credentials in `headers` of the transport, or an `authProvider`.',
         cause: error,
       })
     return new ProvostError('mcp-error', `${what}: ${reason}${/[.!?]$/.test(reason) ? '' : '.'}`, {
@@ -115,7 +115,7 @@ async function greet(
       protocolVersionDiscovery: discover,
       ...(elicitation === 'ask' && { capabilities: { elicitation: {} } }),
       initializationOptions: { signal },
-      // What matters of it fails the request it belongs to. The rest is a protocol that has more than we ask for.
+      // Relevant errors fail their request. Other messages belong to unused parts of the protocol.
       onUncaughtError: () => undefined,
     })
   } catch (error) {
@@ -178,7 +178,7 @@ async function greet(
     },
     async close() {
       closed = true
-      // A transport that cannot say goodbye is gone all the same.
+      // A transport whose `close` fails is closed in any case.
       await client.close().catch(() => undefined)
       await stdio?.close()
     },
@@ -186,7 +186,7 @@ async function greet(
 }
 
 function httpTransport(transport: Extract<McpOptions['transport'], { type: string }>, fetch: typeof globalThis.fetch) {
-  if (transport.type !== 'http') throw new ProvostError('mcp-start-failed', 'Only stdio and http are known.')
+  if (transport.type !== 'http') throw new ProvostError('mcp-start-failed', 'The transport is neither stdio nor http.')
   const { url, headers, authProvider } = transport
   return {
     type: 'http' as const,

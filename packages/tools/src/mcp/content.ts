@@ -5,7 +5,7 @@ import { rich } from '../definition/rich.ts'
 import { serverText } from '../mcp-transport/server-text.ts'
 import type { Called } from './connection.ts'
 
-/** A resource that a result points to: `reader` gives what is in it. */
+/** A resource that a result links to. `reader` returns its content. */
 export interface McpResourceLink {
   readonly uri: string
   readonly name?: string
@@ -24,10 +24,10 @@ const maxErrorLength = 4_000
 const maxUnknownLength = 10_000
 
 /**
- * What `execute` gives for the result of a call: the structured content, else the text. The model sees the content if
- * there is more than that; links are in the details too.
+ * Returns the result of `execute` for the result of a call: the structured content, else the text. The model receives
+ * the content if there is more than that; links are in the details too.
  *
- * @throws ProvostError `mcp-tool-error` for a result that says it is an error.
+ * @throws ProvostError `mcp-tool-error` for an error result.
  */
 export function resultValue(tool: string, { result, hint }: Called, structured: boolean): unknown {
   if ('toolResult' in result && !Array.isArray(result['content'])) return result['toolResult']
@@ -46,7 +46,7 @@ export function resultValue(tool: string, { result, hint }: Called, structured: 
   })
 }
 
-/** Servers that were written before there was structured content put it into the text. */
+/** Older servers put structured content into the text. */
 function valueOf(structuredContent: unknown, text: string, structured: boolean): unknown {
   if (structuredContent !== undefined && structuredContent !== null) return structuredContent
   if (!structured) return text
@@ -63,7 +63,7 @@ function toolError(tool: string, text: string, hint: string | undefined): Provos
 }
 
 function partOf(content: unknown): ContentPart {
-  if (!isRecord(content)) return note('content of no known form')
+  if (!isRecord(content)) return note('content of an unknown form')
   switch (content['type']) {
     case 'text':
       return { type: 'text', text: stringOf(content['text']) ?? '' }

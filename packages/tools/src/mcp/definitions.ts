@@ -13,9 +13,9 @@ export interface Accepted {
   readonly unaccepted?: RefusedMcpTool
 }
 
-/** What a definition may measure, as JSON: a model would have to read it. */
+/** Characters of JSON that a definition may have, since a model has to read it. */
 const maxDefinitionLength = 256 * 1024
-/** What all definitions of a server may measure together. */
+/** Characters of JSON that all definitions of a server may have together. */
 const maxLength = 4 * 1024 * 1024
 const maxNameLength = 256
 
@@ -109,7 +109,7 @@ function definedOf(
   }
 }
 
-/** The error of a connection whose tools may not all be used. */
+/** Returns the error of a connection with rejected tools. */
 export function refusal(server: string, refused: readonly RefusedMcpTool[]): ProvostError {
   const [first] = refused
   const listed = refused.slice(0, 10).map(({ why }) => why)

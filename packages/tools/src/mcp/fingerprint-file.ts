@@ -6,10 +6,10 @@ import { isRecord, ProvostError } from '@provost/core'
 import type { McpFingerprints } from '../mcp-transport/mcp-options.ts'
 
 /**
- * Keeps the fingerprints of one server in a JSON file: the first connection writes it, later ones are held to it. To
- * accept what has changed, put the fingerprint that the error names into the file, or delete the file.
+ * Keeps the fingerprints of one server in a JSON file: the first connection writes it, and later ones must match it. To
+ * accept a change, copy the fingerprint from the error into the file, or delete the file.
  *
- * @throws ProvostError from `mcpTools`: `invalid-fingerprints` for a file that holds something else.
+ * @throws ProvostError from `mcpTools`: `invalid-fingerprints` for a file with other content.
  *
  * @example
  * await mcpTools({ name: 'files', transport, accept: fingerprintFile('files.mcp.json') })
@@ -31,7 +31,7 @@ export function fingerprintFile(path: string): McpFingerprints {
       const sorted = Object.fromEntries(
         Object.entries(fingerprints).toSorted(([one], [other]) => (one < other ? -1 : 1)),
       )
-      // Of two that connect for the first time at once, one writes, and both are held to it.
+      // Of two simultaneous first connections one writes, and both must match it.
       const whole = `${path}.${randomUUID()}`
       await writeFile(whole, `${JSON.stringify(sorted, null, 2)}\n`)
       try {
@@ -61,7 +61,7 @@ function fingerprintsIn(text: string): Readonly<Record<string, string>> | undefi
 }
 
 function fail(path: string): never {
-  throw new ProvostError('invalid-fingerprints', `${path} does not hold fingerprints by tool name.`, {
-    hint: 'Look at what has become of it. Deleted, it is written anew from what the server says then.',
+  throw new ProvostError('invalid-fingerprints', `${path} does not contain fingerprints by tool name.`, {
+    hint: 'Check the file. If you delete it, the next connection writes the current definitions.',
   })
 }

@@ -6,7 +6,9 @@ import type { McpDefinition } from '../mcp-transport/mcp-options.ts'
 
 const maxDepth = 64
 
-/** A hash of all that a definition says, whatever the order of its keys; undefined for one nested over 64 levels. */
+/**
+ * Returns a hash of the entire definition, whatever the order of keys; undefined for one nested over 64 levels.
+ */
 export function fingerprintOf(definition: McpDefinition): string | undefined {
   const { name, title, description, inputSchema, outputSchema, annotations } = definition
   const text = canonical({ name, title, description, inputSchema, outputSchema, annotations }, 0)

@@ -28,15 +28,14 @@ const maxTitleLength = 200
 /**
  * Connects to an MCP server and makes tools of what it offers.
  *
- * Nothing a server says is trusted. Results are untrusted and come from `mcp:NAME`. Every tool is `egress` and not
- * idempotent unless `configure` says otherwise; annotations change nothing. What a model or a human is shown of a definition is
- * bounded and without invisible characters; names become such as models can call. A definition counts as it was when the
- * connection was made: the server can change it only by making its tool unusable. A question of the server to the user
- * says who asks, and whatever else is in it is the server's word.
+ * Nothing from a server is trusted. Results are untrusted and come from `mcp:NAME`. Every tool is `egress` and not
+ * idempotent unless `configure` states otherwise; annotations change nothing. Shown definitions are bounded and without
+ * invisible characters, and names are made valid. A definition is fixed when the connection is made: if the server
+ * changes it, the tool becomes unusable. An elicitation names the server, and its content is untrusted.
  *
- * @throws ProvostError `unknown-option`; `mcp-start-failed`, `mcp-timeout`, `mcp-closed`, `mcp-unauthorized`, `mcp-error` when there is no
- * connection; `mcp-definition-changed`, `mcp-invalid-definition` when tools are refused and there is no `onRefused`. By
- * then the server has been ended again.
+ * @throws ProvostError `unknown-option`; `mcp-start-failed`, `mcp-timeout`, `mcp-closed`, `mcp-unauthorized`,
+ * `mcp-error` without a connection; `mcp-definition-changed`, `mcp-invalid-definition` for rejected tools without
+ * `onRefused`. The server has ended by then.
  *
  * @example
  * await using files = await mcpTools({
@@ -51,7 +50,7 @@ export async function mcpTools(options: McpOptions): Promise<McpTools> {
   const { elicitation = 'ask' } = options
   const deadline = AbortSignal.timeout(connectTimeoutMs)
   const maxMessageBytes = options.maxMessageBytes ?? defaultMaxMessageBytes
-  // With the first connection, not with the package: the protocol is a library of its own.
+  // Loaded with the first connection, since the protocol is a separate library.
   const { connect } = await import('./connection.ts')
   const connection = await connect({ ...options, elicitation, connectTimeoutMs, maxMessageBytes }, deadline)
   try {
@@ -92,7 +91,9 @@ export async function mcpTools(options: McpOptions): Promise<McpTools> {
   }
 }
 
-/** What is accepted. Where nothing is kept yet, that is what the server says now, or what another was told first. */
+/**
+ * Returns the accepted fingerprints. If none are stored, these are the current ones, or those of a faster connection.
+ */
 async function acceptedBy(
   accept: McpOptions['accept'],
   listed: Definitions,
@@ -156,7 +157,7 @@ function makeTool(
   const { description = '', inputSchema, outputSchema, annotations } = definition
   const title = serverText(definition.title ?? annotations?.title ?? '', maxTitleLength)
   const made = tool({
-    // What the server says of this is a hint: the operator sets it by name.
+    // The annotation of the server is a hint: the operator sets it by name.
     effect: 'egress',
     returns: { integrity: 'untrusted', sources: [`mcp:${server}`] },
     timeoutMs,
@@ -176,7 +177,7 @@ function makeTool(
   return withInfo(made, { set: server, ...(unaccepted && { reading }) })
 }
 
-/** Settings for another definition of this name: only those that guard, or mean nothing to a policy, hold for this one. */
+/** Settings for another definition of this name: only those that guard, or that policies ignore, apply to this one. */
 function guarding(settings: McpToolSettings): McpToolSettings {
   const { needsApproval, timeoutMs, maxResultTokens, truncation, executionMode, args, deferLoading } = settings
   return {
@@ -190,12 +191,15 @@ function guarding(settings: McpToolSettings): McpToolSettings {
   }
 }
 
-/** What takes too long to check passes: the server holds calls to its schema itself, and its results are untrusted. */
+/**
+ * Returns a schema for the input. A check that takes too long passes: the server enforces its schema itself, and its
+ * results are untrusted.
+ */
 function checked(schema: JsonSchema): StandardSchemaV1 {
   return foreignSchema(serverSchema(schema), { vendor: 'mcp', beyond: 'valid' })
 }
 
-/** Looks again at the definitions when the server says that they may have changed. */
+/** Compares the definitions again when the server reports a change. */
 interface Watch {
   /** @throws ProvostError `mcp-definition-changed` */
   check(name: string, fingerprint: string): Promise<void>

@@ -10,7 +10,7 @@ import { isTooDeep, serverSchema, serverText } from '../mcp-transport/server-tex
 /** Puts a question to a human. */
 export type AskHuman = (question: ToolQuestion) => Promise<Json>
 
-/** What a server gets for a question. */
+/** The response of an elicitation. */
 export type Elicited =
   | { action: 'accept'; content: Record<string, unknown> }
   | { action: 'decline' }
@@ -26,7 +26,7 @@ export interface Questions {
 
 /** A call under way. */
 export interface AskingCall {
-  /** What became of a question that got no answer, for the model. */
+  /** The reason of an elicitation without a response, for the model. */
   readonly hint: string | undefined
 }
 
@@ -45,7 +45,7 @@ export function createQuestions(server: string): Questions {
   const open = new Set<Open>()
   const current = new AsyncLocalStorage<Open>()
 
-  /** The call that a question belongs to: where the transport does not tell, it has to be the only one. */
+  /** Returns the call of an elicitation. If the transport does not name it, it has to be the only one. */
   function asking(): Open | undefined {
     const here = current.getStore()
     if (here && open.has(here)) return here
@@ -78,7 +78,7 @@ export function createQuestions(server: string): Questions {
       const elicited = call?.ask && schema && (await elicit(server, params.message, schema, call.ask))
       if (!elicited) {
         unanswered(call, 'which is refused: give all it needs in the call.')
-        throw new ProvostError('mcp-elicitation-refused', 'This client does not put questions of servers to its user.')
+        throw new ProvostError('mcp-elicitation-refused', 'This client does not accept elicitations of servers.')
       }
       if (elicited.action === 'cancel') unanswered(call, 'and received no answer in time: continue without it.')
       if (elicited.action === 'decline') unanswered(call, 'who declined: respect that.')
@@ -87,7 +87,7 @@ export function createQuestions(server: string): Questions {
   }
 }
 
-/** Only forms are known; a question with a page to visit, or one that is too long to show, is refused. */
+/** Returns the form of an elicitation; undefined for one with a URL or one that is too large. */
 function formOf(params: { readonly requestedSchema?: unknown }): JsonSchema | undefined {
   const { requestedSchema, mode = 'form' }: Record<string, unknown> = { ...params }
   if (mode !== 'form' || !isRecord(requestedSchema)) return undefined

@@ -1,6 +1,6 @@
 import type { ReadResource } from './connection.ts'
 
-/** The bytes `from` to `to` of what was read: of a text only whole characters. */
+/** Returns the bytes `from` to `to` of a resource, only whole characters of a text. */
 export function readRange(
   { contents }: ReadResource,
   { from, to }: { readonly from: number; readonly to: number } = { from: 0, to: Infinity },
@@ -16,7 +16,7 @@ export function readRange(
   return bytes.toString('utf8', boundary(bytes, from), boundary(bytes, to))
 }
 
-/** The first character that begins at or after this byte. */
+/** Returns the first character that starts at or after this byte. */
 function boundary(bytes: Buffer, at: number): number {
   let index = Math.min(at, bytes.length)
   for (let byte = bytes[index]; byte !== undefined && (byte & 0xc0) === 0x80; byte = bytes[index]) index++

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto'
 const maxLength = 64
 
 /**
- * A name that models can call for each of these names: characters they cannot write become `_`. One that is too long,
- * or that another one has already, ends in a hash of the original, so it is the same in every connection.
+ * Returns a valid name for each name: invalid characters become `_`. A name that is too long or taken ends in a hash of
+ * the original, so it is equal in every connection.
  */
 export function safeNames(names: readonly string[]): Map<string, string> {
   const safe = new Map<string, string>()
-  // Those that are fine as they are come first: no other name takes theirs.
+  // Valid names come first, so that no other name takes theirs.
   const taken = new Set(names.filter((name) => replaced(name) === name && name.length <= maxLength))
   for (const name of names) {
     if (taken.has(name)) {

@@ -4,12 +4,12 @@ import type { Tool, ToolInfo } from '@provost/core'
 import { withInfo } from '../definition/define-tool.ts'
 
 /**
- * What becomes of a tool whose name is taken. `auto-prefix`: it is renamed after its set or extension. `priority`: the
- * first one stays and it is left out. `error`: no agent is made.
+ * How a taken name is handled. `auto-prefix`: the tool is renamed after its set or extension. `priority`: the first
+ * tool stays and the other is omitted. `error`: no agent is created.
  */
 export type ToolCollisions = 'auto-prefix' | 'priority' | 'error'
 
-/** Where a tool came from. */
+/** The origin of a tool. */
 export interface ToolSource {
   readonly kind: 'agent' | 'set' | 'extension'
   /** Of the agent, the tool set or the extension. */
@@ -18,12 +18,12 @@ export interface ToolSource {
 
 /** A tool that another one kept from its name. */
 export interface ToolCollision {
-  /** The name that both wanted. */
+  /** The name that both tools have. */
   readonly wanted: string
   readonly source: ToolSource
-  /** Who had it. */
+  /** The tool that has it. */
   readonly takenBy: ToolSource
-  /** The name it goes by; undefined where it was left out. */
+  /** The new name; undefined if the tool is omitted. */
   readonly name: string | undefined
 }
 
@@ -31,11 +31,11 @@ export interface ToolCollision {
 export interface ToolRegistry {
   /** In the order of the catalogue, deferred ones included. */
   readonly tools: readonly ToolInfo[]
-  /** The tool of a name, as the agent calls it. */
+  /** Returns the tool of a name, as the agent calls it. */
   get(name: string): ToolInfo | undefined
-  /** Where the tool of a name came from. */
+  /** Returns where the tool of a name came from. */
   source(name: string): ToolSource | undefined
-  /** Who was renamed or left out, and why. */
+  /** Renamed and omitted tools, with the reason. */
   readonly collisions: readonly ToolCollision[]
 }
 
@@ -56,7 +56,7 @@ export interface BuiltRegistry {
 /**
  * Gives each tool a unique name. The first tool keeps its name; the same tool given twice is one tool.
  *
- * @throws ProvostError `duplicate-tool` for two tools that a prefix cannot tell apart, and for any two under `error`.
+ * @throws ProvostError `duplicate-tool` for two tools that a prefix cannot separate, and for any two under `error`.
  */
 export function buildRegistry(offers: readonly ToolOffer[], strategy: ToolCollisions = 'auto-prefix'): BuiltRegistry {
   const byName = new Map<string, Tool>()
@@ -84,7 +84,7 @@ export function buildRegistry(offers: readonly ToolOffer[], strategy: ToolCollis
       }
       if (byName.get(taken)?.['~tool'] === tool['~tool']) continue
       const takenBy = sources.get(taken) ?? source
-      // What stands there under a name it was given here is no namesake of its set's other tools.
+      // A tool with an assigned name does not collide with other tools of its set.
       const same = source.kind === takenBy.kind && source.name === takenBy.name && !given.has(taken)
       if (strategy === 'error' || (strategy === 'auto-prefix' && (same || source.kind === 'agent')))
         throw duplicate(tool.name, source, takenBy)

@@ -7,11 +7,11 @@ const mostEntries = 1_000
 const mostCharacters = 16 * 1024 * 1024
 
 /**
- * Keeps results of tools that ask for it, and answers calls with the same input from them. It stands before all other
- * extensions: what it keeps is the tool's own result, and what they make of results they make of kept ones again.
+ * Caches results of tools that declare it, and returns them for calls with the same input. It precedes all other
+ * extensions: it caches the result of the tool itself, and other extensions change cached results again.
  *
- * Kept results are a cache and no state: they live in this process, the oldest go beyond 1,000 entries or 16 million
- * characters, and which calls they answered stands in the log.
+ * Cached results are no state. They live in this process, the oldest are evicted beyond 1,000 entries or 16 million
+ * characters, and the log records the calls that they answered.
  */
 export function toolCache(find: (name: string) => Tool | undefined): Extension {
   const results = boundedCache<Kept>()
@@ -44,7 +44,7 @@ export function toolCache(find: (name: string) => Tool | undefined): Extension {
   })
 }
 
-/** Who may have the result, and of what. Undefined for tools that keep none. */
+/** The owner and subject of a cached result. Undefined for tools without a cache. */
 function keyFor(
   find: (name: string) => Tool | undefined,
   { name }: ToolInfo,
@@ -54,12 +54,12 @@ function keyFor(
   const caching = find(name)?.['~tool'].cache
   if (!caching) return undefined
   const { principal } = ctx
-  // All of the principal: who has lost a role may no longer see what the role let him see.
+  // The whole principal: a user who loses a role may no longer see its results.
   const owner = caching.share === 'agent' ? null : [ctx.session.id, principal === undefined ? null : toJson(principal)]
   return canonical([owner, name, input])
 }
 
-/** JSON with sorted keys: the same data is the same text. */
+/** JSON with sorted keys, so that equal data is equal text. */
 function canonical(value: Json): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     isRecord(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
@@ -71,7 +71,7 @@ interface BoundedCache<V> {
   set(key: string, value: V, size: number, until: number): void
 }
 
-/** A map holds its keys in order of entry: the first is the one that was not used for longest. */
+/** Returns a cache that evicts old results. A map keeps its keys in insertion order: the first one is unused for longest. */
 function boundedCache<V>(): BoundedCache<V> {
   const entries = new Map<string, { readonly value: V; readonly size: number; readonly until: number }>()
   let total = 0
@@ -96,7 +96,7 @@ function boundedCache<V>(): BoundedCache<V> {
     set(key, value, length, until) {
       const size = length + key.length
       drop(key)
-      // One that would push out a tenth of the others is not worth it.
+      // A result that would evict a tenth of the others is not cached.
       if (size > mostCharacters / 10) return
       entries.set(key, { value, size, until })
       total += size

@@ -5,15 +5,15 @@ import { isRecord } from '@provost/core'
 
 /** Finds tools by words. */
 export interface ToolIndex<T extends ToolInfo = ToolInfo> {
-  /** The best matches first. A query that is the name of a tool finds that one before all others. */
+  /** Returns the best matches first. A query that equals the name of a tool finds that tool first. */
   search(query: string, limit: number): readonly T[]
 }
 
-/** Words of a query that count; no request has more to say. */
+/** Words of a query that count. */
 const mostWords = 16
-/** Places of all words of a query together: words that stand nearly everywhere say little and cost most. */
+/** Places of all words of a query together: very frequent words say little and cost most. */
 const mostPlaces = 4_500
-/** Words that no tool has: each is looked for as the beginning of others, and with a slip. */
+/** Unknown words of a query. Each is searched as a prefix, and with a spelling error. */
 const mostUnknown = 3
 const shortestBeginning = 3
 const mostText = 2_000
@@ -21,7 +21,7 @@ const mostArguments = 50
 /** Tools to index before other work gets its turn. */
 const slice = 200
 
-/** A word of the index: in how many fields it stands, and the first tools that have it. */
+/** A word of the index: the number of its fields, and its first tools. */
 interface Word {
   places: number
   readonly first: number[]
@@ -29,8 +29,8 @@ interface Word {
 const mostFirst = 20
 
 /**
- * Indexes tools by name, title, description and argument names. The search library is loaded here, and other work goes
- * on while thousands of tools are indexed.
+ * Indexes tools by name, title, description and argument names. The search library is loaded here, and other work
+ * continues while thousands of tools are indexed.
  */
 export async function createToolIndex<T extends ToolInfo>(tools: readonly T[]): Promise<ToolIndex<T>> {
   const { default: MiniSearch } = await import('minisearch')
@@ -45,12 +45,12 @@ export async function createToolIndex<T extends ToolInfo>(tools: readonly T[]): 
   const index = new MiniSearch<Row>({
     fields: ['name', 'text'],
     tokenize: wordsOf,
-    // A word that is nearly everywhere would make every search that comes near it dear, and tells nothing.
+    // A very frequent word makes each similar search expensive, and distinguishes nothing.
     processTerm: (word) => (words.get(word)?.places ?? 0) <= mostPlaces && word,
     searchOptions: {
       boost: { name: 2 },
       processTerm: (word) => word,
-      // Only words that no tool has are looked for as beginnings, and with a slip.
+      // Only unknown words are searched as prefixes and with spelling errors.
       prefix: (word) => word.length >= shortestBeginning && !words.has(word),
       fuzzy: (word) => (word.length > 4 && !words.has(word) ? 1 : false),
       weights: { prefix: 0.5, fuzzy: 0.3 },
@@ -75,7 +75,7 @@ export async function createToolIndex<T extends ToolInfo>(tools: readonly T[]): 
     let sum = 0
     const telling = rarest.filter(({ word }) => (sum += word.places) <= mostPlaces)
     if (telling.length > 0) return index.search(telling.map(({ text }) => text).join(' ')).map(({ id }) => id)
-    // Where all words are everywhere, no order of the tools is better than their own.
+    // If all words are everywhere, the order of the tools is as good as any.
     return rarest.flatMap(({ word }) => word.first)
   }
 
@@ -108,7 +108,7 @@ function rowOf(tool: ToolInfo, id: number): Row {
   }
 }
 
-/** A tool whose schema cannot be read is found by its other words. */
+/** Returns the argument names of a tool. A tool with an unreadable schema is found by its other words. */
 function argumentsOf(tool: ToolInfo): readonly string[] {
   try {
     const { properties } = tool.inputSchema
@@ -126,7 +126,7 @@ function count(words: Map<string, Word>, text: string, id: number): void {
   }
 }
 
-/** All words that begin so, as if they were one. */
+/** Returns all words with this prefix as if they were one. */
 function beginning(words: ReadonlyMap<string, Word>, text: string): Word {
   const all: Word = { places: 0, first: [] }
   if (text.length < shortestBeginning) return all
@@ -138,7 +138,7 @@ function beginning(words: ReadonlyMap<string, Word>, text: string): Word {
   return all
 }
 
-/** `getUserById` and `get_user_by_id` are the same four words; one thing and many are the same word. */
+/** `getUserById` and `get_user_by_id` have the same four words; singular and plural are the same word. */
 function wordsOf(text: string): string[] {
   return text
     .replaceAll(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')

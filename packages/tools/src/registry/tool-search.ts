@@ -11,11 +11,11 @@ const mostResults = 20
 const mostDescription = 400
 
 /**
- * What models search deferred tools with, and what offers the tools they found from the next step on. Which were found
- * stands in the session's log: later runs and other processes offer them too, always in the order of their finding, so
- * that the catalogue a provider has cached only grows at its end.
+ * Returns the search for deferred tools, and the extension that offers found tools from the next step on. The log of
+ * the session records them, so later runs and other processes offer them too. Their order is that of finding, so that
+ * the provider's cache of the catalogue stays valid.
  *
- * @param deferred the tools to search, asked for when they are first needed.
+ * @param deferred returns the tools to search, called on first use.
  */
 export function toolSearch(deferred: () => readonly Tool[]): Extension {
   let index: Promise<ToolIndex<Tool>> | undefined
@@ -73,7 +73,7 @@ export function toolSearch(deferred: () => readonly Tool[]): Extension {
   })
 }
 
-/** What the model reads of a tool that was found. */
+/** What the model reads of a found tool. */
 interface Found {
   readonly name: string
   readonly description?: string
@@ -93,7 +93,7 @@ async function describe(found: Tool): Promise<Found> {
   }
 }
 
-/** A deferred tool has its schema made when it is first found; some cannot be made. */
+/** Returns why a found tool has no usable schema, if so. A deferred schema is created here. */
 async function problemOf(found: Tool): Promise<string | undefined> {
   try {
     await found['~tool'].prepare?.()
@@ -103,7 +103,7 @@ async function problemOf(found: Tool): Promise<string | undefined> {
   }
 }
 
-/** What our own tools say of themselves is the developer's word; what others say is theirs. */
+/** Returns the label of descriptions: trusted for local tools, untrusted for tools of a set. */
 function labelOf(found: readonly Found[]): LabelInit {
   const sets = found.flatMap(({ set }) => (set === undefined ? [] : [set]))
   return sets.length === 0
@@ -118,7 +118,7 @@ function usableIn(value: unknown): readonly string[] {
   )
 }
 
-/** The tools that were found so far in the session, in that order. */
+/** The found tools of the session, in the order of finding. */
 const promoted: Fold<readonly string[]> = {
   key: 'tool-search/promoted',
   initial: [],

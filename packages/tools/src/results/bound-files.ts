@@ -6,8 +6,8 @@ const maxFileBytes = 32 * 1024 * 1024
 const maxFiles = 100
 
 /**
- * An output without the files that are too many or too big for any model; a line of text says which were left out.
- * Files are never cut: half of one is of no use.
+ * Returns an output without files that are too many or too big for any model. A line of text names the omitted ones.
+ * Files are never cut.
  */
 export function boundFiles(output: ToolOutput): ToolOutput {
   if (output.type !== 'content' || output.value.every((part) => part.type === 'text')) return output

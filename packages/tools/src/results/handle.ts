@@ -6,9 +6,9 @@ import { fillLabel, isRecord, untrustedLabel } from '@provost/core'
 /** The extension whose log entries hold the handles. */
 export const limitsName = 'result-limits'
 
-/** A result whose whole text is in the session's store. */
+/** A result whose whole text is in the store of the session. */
 export interface SpilledResult {
-  /** Cannot be guessed, and means nothing in another session. */
+  /** Random, and valid in its session only. */
   readonly handle: string
   /** Of the call that it is the result of. */
   readonly callId: string
@@ -17,7 +17,7 @@ export interface SpilledResult {
   readonly hash: string
   readonly bytes: number
   readonly lines: number
-  /** Of the whole: each slice has it. */
+  /** The label of the whole, which each slice has. */
   readonly label: Label
   /** The text itself, where the store does not outlive the process: it travels with the log in run states. */
   readonly text?: string
@@ -35,12 +35,15 @@ export function newHandle(): string {
   return `res_${randomBytes(16).toString('base64url')}`
 }
 
-/** A result repeated after a crash gets the handle that it had; another result of the same call gets its own. */
+/**
+ * Returns the handle of a result. A result that is repeated after a crash keeps its handle; another result of the same
+ * call gets a new one.
+ */
 export function spillKey(callId: string, hash: string): string {
   return `${callId}/${hash}`
 }
 
-/** What the log knows of spilled results; undefined before there is one. */
+/** The spilled results of the log; undefined before the first one. */
 export const spilledResults: Fold<SpilledResults | undefined> = {
   key: `${limitsName}/spilled`,
   initial: undefined,
@@ -48,7 +51,7 @@ export const spilledResults: Fold<SpilledResults | undefined> = {
     if (entry.type !== 'ext' || entry.name !== limitsName) return state
     const spilled = spilledIn(entry.data)
     if (!spilled) return state
-    // Written in place: this fold made the maps, from nothing, for this log; copies would cost the square of the results.
+    // Mutated in place: this fold owns the maps, and copies would cost the square of the results.
     const { byHandle, byKey } = state ?? { byHandle: new Map(), byKey: new Map() }
     byHandle.set(spilled.handle, spilled)
     byKey.set(spillKey(spilled.callId, spilled.hash), spilled)
@@ -76,7 +79,7 @@ function spilledIn(data: Json): SpilledResult | undefined {
   }
 }
 
-/** What its words are, `fillLabel` sees to: those that mean nothing become the strictest. */
+/** Returns whether a value may be a label. `fillLabel` turns invalid fields into the strictest. */
 function isLabelInit(value: unknown): value is LabelInit {
   return isRecord(value)
 }

@@ -16,14 +16,14 @@ import { cutMiddle, cutTail } from './cut.ts'
 import { fits } from './measure.ts'
 import { maxSpillBytes, spill } from './spill.ts'
 
-/** About how many tokens of a result a model gets unless its tool says otherwise. */
+/** Tokens of a result that a model gets by default, approximately. */
 export const defaultMaxResultTokens: number = 16_384
 
 /**
- * A result that is no longer than its tool allows.
+ * Returns a result within the limit of its tool.
  *
  * @param reader the tool that reads what is spilled; it may go by another name in the agent.
- * @returns undefined when it is short enough as it is.
+ * @returns undefined if it is short enough.
  */
 export function limitResult(
   result: ToolResult,
@@ -46,7 +46,7 @@ async function shortened(
 ): Promise<ToolResult> {
   const label = labelOfAll(result)
   const shown = await shorten(text, limit, { ...result, label }, reader, ctx)
-  // Neither the value nor the labels of its fields speak of the text that is left.
+  // The value and its field labels do not describe the shortened text.
   const { value: _, fields: __, ...rest } = result
   return { ...rest, label, output: withText(result.output, shown) }
 }
@@ -60,7 +60,7 @@ async function shorten(
 ): Promise<string> {
   const { truncation = 'head' } = result.tool
   if (truncation === 'middle') return cutMiddle(text, limit)
-  // An error says at its beginning what it has to say.
+  // The important part of an error is at its start.
   if (truncation === 'head' || result.output.type.startsWith('error')) return cutTail(text, limit)
   if (result.label.confidentiality === 'secret' && !ctx.session.private) {
     return cutTail(text, limit, ' The rest was not kept: it is secret, and others can read the store.')
@@ -71,19 +71,19 @@ async function shorten(
   return spill(text, limit, result, name, ctx)
 }
 
-/** The name that a tool has in its agent, where another may have taken its own. */
+/** Returns the name of a tool in its agent, where it may have been renamed. */
 function nameOf({ description, inputSchema }: ToolInfo, tools: readonly ToolInfo[]): string | undefined {
   // The description first: a schema may still have to be made.
   return tools.find((tool) => tool.description === description && tool.inputSchema === inputSchema)?.name
 }
 
-/** What a text may hold of everything in the result: the strictest label of it, the fields' own included. */
+/** Returns the strictest label of everything in the result, field labels included. */
 function labelOfAll({ label, fields, output }: ToolResult): Label {
   const parts = output.type === 'content' ? output.value.flatMap((part) => part.label ?? []) : []
   return joinLabels(label, ...[...Object.values(fields ?? {}), ...parts].map((one) => fillLabel(one, label)))
 }
 
-/** Returns the text of an output as a model reads it; undefined where there is none, or none that can exceed the limit. */
+/** Returns the text of an output as a model reads it; undefined if it has none, or none that can exceed the limit. */
 function textIn(output: ToolOutput, limit: number): string | undefined {
   switch (output.type) {
     case 'text':
@@ -99,7 +99,7 @@ function textIn(output: ToolOutput, limit: number): string | undefined {
   }
 }
 
-/** Whether the JSON of a value is of about so many characters at most. Looks no further than that. */
+/** Returns whether the JSON of a value has at most about this many characters. Stops beyond that. */
 function isShort(value: Json, characters: number): boolean {
   let room = characters
   const open: unknown[] = [value]
@@ -120,7 +120,7 @@ function isShort(value: Json, characters: number): boolean {
   return true
 }
 
-/** An output with another text in the place of its own; files stay where they are. */
+/** Returns an output with another text. Files stay. */
 function withText(output: ToolOutput, text: string): ToolOutput {
   if (output.type === 'error-text' || output.type === 'error-json') return { type: 'error-text', value: text }
   if (output.type !== 'content') return { type: 'text', value: text }
@@ -133,7 +133,7 @@ function withText(output: ToolOutput, text: string): ToolOutput {
   return { type: 'content', value }
 }
 
-/** The text of a part; a file may be one too. */
+/** Returns the text of a part; a file may be one too. */
 function writtenIn(part: TextPart | FilePart): string | undefined {
   if (part.type === 'text') return part.text
   return part.data.type === 'text' ? part.data.text : undefined

@@ -1,18 +1,20 @@
 import { estimateTokens } from '@provost/provider'
 
-/** Characters that are estimated at a time: a text that is far too long is not looked at to its end. */
+/** Characters that are estimated at a time, so that a very long text is not read to its end. */
 const stretch = 1024
 /** No tokeniser packs more characters into a token, not even of blanks. */
 const maxCharactersPerToken = 16
-/** An estimate never gives more for one character. */
+/** The largest estimate for one character. */
 const maxTokensPerCharacter = 2
 
-/** Whether a text is at most about so many tokens. */
+/** Returns whether a text has at most about this many tokens. */
 export function fits(text: string, tokens: number): boolean {
   return text.length * maxTokensPerCharacter <= tokens || headLength(text, tokens) === text.length
 }
 
-/** How many characters from the beginning of a text are about so many tokens; pairs of surrogates stay whole. */
+/**
+ * Returns the number of characters at the start with about this many tokens, without a split surrogate pair.
+ */
 export function headLength(text: string, tokens: number): number {
   let left = tokens
   for (let at = 0; at < text.length; at += stretch) {
@@ -24,7 +26,7 @@ export function headLength(text: string, tokens: number): number {
   return text.length
 }
 
-/** Where the last so many tokens of a text begin. */
+/** Returns the start of the last tokens of a text. */
 export function tailStart(text: string, tokens: number): number {
   let left = tokens
   for (let end = text.length; end > 0; end -= stretch) {
@@ -43,7 +45,7 @@ function tokensOf(piece: string): number {
   return Math.max(estimateTokens(piece), piece.length / maxCharactersPerToken)
 }
 
-/** The greatest length up to `most` whose part costs at most so many tokens. */
+/** Returns the greatest length up to `most` whose part costs at most so many tokens. */
 function mostOf(most: number, tokens: number, part: (length: number) => string): number {
   let [low, high] = [0, most]
   while (low < high) {

@@ -15,16 +15,16 @@ import type { Range, Slice } from './slice.ts'
 /** The name of the tool that {@link readResultTool} makes. */
 export const readResultName = 'read_result'
 
-/** Lines of an external resource are looked for in its first so many bytes. */
+/** Bytes of an external resource in which lines are searched. */
 const maxLineSearch = 1024 * 1024
 
-/** A slice of a long result, and how long the whole is where that is known. */
+/** A slice of a long result, and the length of the whole if known. */
 export interface ResultSlice extends Slice {
   readonly totalBytes?: number
   readonly totalLines?: number
 }
 
-/** What `read_result` takes: bytes or lines, not both. Without either it reads the beginning. */
+/** The input of `read_result`: bytes or lines, not both. Default: the start. */
 export interface ReadResultInput {
   readonly handle: string
   /** `from` inclusive, from 0; `to` exclusive. */
@@ -45,8 +45,8 @@ const input = z.object({
 })
 
 /**
- * The tool that reads slices of spilled results, and of what `readers` reach: at most 32,768 bytes at once. A slice has
- * the label of the whole result. With readers it counts as `egress`: the other side learns the URI.
+ * Returns the tool that reads slices of spilled results and of resources of `readers`, at most 32,768 bytes at once. A
+ * slice has the label of the whole result. With readers its effect is `egress`, since the other side learns the URI.
  */
 export function readResultTool(readers: ResultReaders = {}): Tool<ReadResultInput, ResultSlice, unknown> {
   const external = Object.keys(readers).length > 0
@@ -60,7 +60,7 @@ export function readResultTool(readers: ResultReaders = {}): Tool<ReadResultInpu
     modelOnly: true,
     input,
     args: { handle: 'selector' },
-    // Its own bound is below that, whatever is in it.
+    // The limit of its own results is higher than any slice.
     maxResultTokens: 4 * maxSliceBytes,
     async execute(asked, ctx): Promise<Rich<ResultSlice>> {
       const { handle, bytes, lines } = asked
@@ -106,7 +106,7 @@ async function externalSlice(
     const { from, to } = byteRange(bytes ?? {})
     const read = await readFrom(reader, uri, from, to)
     const text = Buffer.from(read.bytes).toString()
-    // Less than was asked for: there is no more.
+    // Less than requested: the end is reached.
     return { text, bytes: { from: read.from, to: read.to }, ...(read.to < to && { totalBytes: read.to }) }
   }
   const { bytes: head } = await readFrom(reader, uri, 0, maxLineSearch)
@@ -114,7 +114,7 @@ async function externalSlice(
   if (head.length < maxLineSearch) return { ...slice, totalBytes: head.length, totalLines: countLines(head) }
   if (slice.text === '') {
     throw new ProvostError('invalid-range', `That line is not in the first ${maxLineSearch} bytes.`, {
-      hint: 'Read by bytes so far behind.',
+      hint: 'Read that far by bytes.',
     })
   }
   return slice
@@ -123,7 +123,7 @@ async function externalSlice(
 function unknownHandle(handle: string): ProvostError {
   const quoted = JSON.stringify(handle.length > 100 ? `${handle.slice(0, 100)}…` : handle)
   return new ProvostError('unknown-handle', `There is no result with the handle ${quoted} in this session.`, {
-    hint: 'Copy the handle as the result gave it.',
+    hint: 'Copy the handle from the result.',
   })
 }
 

@@ -6,7 +6,7 @@ import { characterStart, isContinuation } from './slice.ts'
 /**
  * Reads what the URIs of a scheme name, such as resources of an MCP server.
  *
- * @param range bytes, `from` inclusive, `to` exclusive, counted from 0. Behind the end there is nothing: give what there is.
+ * @param range bytes, `from` inclusive, `to` exclusive, counted from 0. Beyond the end, return what exists.
  * @returns the text or the bytes of the range, no more.
  */
 export type ResultReader = (
@@ -20,13 +20,13 @@ export type ResultReaders = Readonly<Record<string, ResultReader>>
 /** Milliseconds a reader may take. */
 export const readerTimeoutMs: number = 15_000
 
-/** The scheme of a URI, in lower case. */
+/** Returns the scheme of a URI, in lower case. */
 export function schemeOf(uri: string): string | undefined {
   return /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase()
 }
 
 /**
- * The bytes that a reader gives, whole characters of UTF-8.
+ * Returns the bytes from a reader, cut to whole UTF-8 characters.
  *
  * @throws ProvostError `reader-failed`, `reader-timeout`, `reader-too-much`, `reader-not-text`.
  */
@@ -63,22 +63,26 @@ async function ask(reader: ResultReader, uri: string, from: number, to: number):
     }
   })
   if (typeof given !== 'string' && !(given instanceof Uint8Array)) {
-    throw new ProvostError('reader-failed', `${quote(uri)} cannot be read: its reader gave neither text nor bytes.`, {
-      hint: 'This is a fault of the reader: the same call will fail again.',
-    })
+    throw new ProvostError(
+      'reader-failed',
+      `${quote(uri)} cannot be read: its reader returned neither text nor bytes.`,
+      {
+        hint: 'This is a fault of the reader: the same call will fail again.',
+      },
+    )
   }
   // A character that begins in the range may end behind it.
   if (given.length > to - from + 3) {
     throw new ProvostError(
       'reader-too-much',
-      `The reader of ${quote(uri)} gave ${given.length} where ${to - from} bytes were asked for.`,
-      { hint: 'This is a fault of the reader: it has to give the range it is asked for.' },
+      `The reader of ${quote(uri)} returned ${given.length} bytes for a range of ${to - from}.`,
+      { hint: 'This is a fault of the reader: it has to return the requested range.' },
     )
   }
   return given
 }
 
-/** What a reader gives, before its time is over. */
+/** Returns the result of a reader within its time limit. */
 async function inTime(uri: string, work: () => Promise<unknown>): Promise<unknown> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
@@ -92,7 +96,7 @@ async function inTime(uri: string, work: () => Promise<unknown>): Promise<unknow
   }
 }
 
-/** How many bytes the last character of a text still needs. */
+/** Returns the number of bytes that the last character of a text still needs. */
 function missingBytes(bytes: Uint8Array): number {
   let first = bytes.length - 1
   while (first > bytes.length - 4 && isContinuation(bytes[first])) first--

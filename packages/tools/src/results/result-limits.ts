@@ -7,8 +7,8 @@ import { readResultTool } from './read-result.ts'
 import type { ResultReaders } from './reader.ts'
 
 /**
- * Holds results to the length that their tools allow: cut, or spilled behind a handle. `createAgent` puts it behind all
- * other extensions, so that their hooks see results whole.
+ * Enforces the result limits of tools, by a cut or a handle. `createAgent` puts it behind all other extensions, so that
+ * their hooks see whole results.
  *
  * @param tools all tools of the agent: where one spills, or with readers, there is `read_result` too.
  * @param readers read handles that are URIs, by scheme.

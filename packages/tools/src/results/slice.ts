@@ -1,6 +1,6 @@
 import { ProvostError } from '@provost/core'
 
-/** A stretch of numbers; what is left out is the beginning, or as far as one reading goes. */
+/** A range of numbers. Defaults: the start, and as far as one reading goes. */
 export interface Range {
   readonly from?: number | undefined
   readonly to?: number | undefined
@@ -23,8 +23,8 @@ export const maxSliceBytes: number = 32_768
 const lineFeed = 10
 
 /**
- * The text of a range of bytes. A character belongs to the slice in which it begins: none is split, and slices that meet
- * give the whole.
+ * Returns the text of a range of bytes. A character belongs to the slice in which it starts, so adjacent slices form
+ * the whole.
  */
 export function sliceBytes(bytes: Uint8Array, range: Range): Slice {
   const { from, to } = byteRange(range)
@@ -34,7 +34,7 @@ export function sliceBytes(bytes: Uint8Array, range: Range): Slice {
 }
 
 /**
- * The bytes that are read at once of those asked for.
+ * Returns the bytes of a request that are read at once.
  *
  * @throws ProvostError `invalid-range`
  */
@@ -47,7 +47,7 @@ export function byteRange({ from = 0, to = from + maxSliceBytes }: Range): {
 }
 
 /**
- * The text of a range of lines with what ends each of them, LF or CRLF: slices that meet give the whole.
+ * Returns the text of a range of lines with their line ends, LF or CRLF, so adjacent slices form the whole.
  *
  * @throws ProvostError `invalid-range`
  */
@@ -64,7 +64,7 @@ export function sliceLines(bytes: Uint8Array, range: Range): Slice {
     end = next
     to++
   }
-  // Not even one line fits: its beginning is given, and bytes lead on.
+  // Not even one line fits: its start is returned, and the rest is read by bytes.
   const partial = end === start && start < bytes.length
   if (partial) {
     end = characterStart(bytes, start + maxSliceBytes)
@@ -78,7 +78,7 @@ export function sliceLines(bytes: Uint8Array, range: Range): Slice {
   }
 }
 
-/** How many lines a text has; what stands behind the last line feed is one more. */
+/** Returns the number of lines of a text, including the text after the last line feed. */
 export function countLines(bytes: Uint8Array): number {
   let lines = 0
   for (let at = 0; at < bytes.length; at = lineEnd(bytes, at)) lines++
@@ -91,20 +91,20 @@ function lineStart(bytes: Uint8Array, line: number): number {
   return at
 }
 
-/** Behind the line feed of the line that holds a byte. */
+/** The position behind the line feed of the line with a byte. */
 function lineEnd(bytes: Uint8Array, at: number): number {
   const feed = bytes.indexOf(lineFeed, at)
   return feed < 0 ? bytes.length : feed + 1
 }
 
-/** The first beginning of a character from there on. */
+/** Returns the first start of a character from there on. */
 export function characterStart(bytes: Uint8Array, at: number): number {
   let start = Math.min(at, bytes.length)
   while (isContinuation(bytes[start])) start++
   return start
 }
 
-/** Whether a byte of UTF-8 continues the character before it. */
+/** Returns whether a byte of UTF-8 continues the character before it. */
 export function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80
 }

@@ -11,11 +11,11 @@ import { countLines, maxSliceBytes } from './slice.ts'
 export const maxSpillBytes: number = 64 * 1024 * 1024
 /** About how many tokens of a spilled result the model sees at once. */
 const previewTokens = 1024
-/** Up to so many characters travel in the log of a store that does not outlive its process. */
+/** Characters of a text that may be in the log of a store that does not outlive its process. */
 const maxTravelling = 1024 * 1024
 
 /**
- * Keeps the whole of a text in the session's store.
+ * Stores the whole of a text in the store of the session.
  *
  * The bytes are stored before the entry that names them. A crash in between leaves unreachable bytes that no log mentions,
  * and the call is settled again.
@@ -49,7 +49,7 @@ export async function spill(
     ...(travels && { text: whole }),
   }
   await ctx.append(key, toJson(drafted))
-  // Where the log had one for this result already, that one counts.
+  // A handle in the log for this result takes precedence.
   const { handle } = ctx.fold(spilledResults)?.byKey.get(key) ?? drafted
   const preview = whole.slice(0, headLength(whole, Math.min(previewTokens, roomIn(limit))))
   const shown = Buffer.byteLength(preview)

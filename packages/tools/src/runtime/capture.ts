@@ -1,17 +1,17 @@
 import { StringDecoder } from 'node:string_decoder'
 
-/** Collects one output stream as text, up to a limit; what comes after is counted out, not kept. */
+/** Collects one output stream as text, up to a limit. The rest is dropped. */
 export interface Capture {
   write(chunk: Uint8Array): void
-  /** All text so far. */
+  /** Returns all text so far. */
   text(): string
-  /** Whether bytes were left out. */
+  /** Whether bytes were dropped. */
   readonly truncated: boolean
 }
 
 /**
  * @param maxBytes what is kept, in bytes of UTF-8.
- * @param onText gets every piece that is kept, as it comes; characters are never cut in two.
+ * @param onText receives each kept piece as it arrives, in whole characters.
  */
 export function createCapture(maxBytes: number, onText: (text: string) => void): Capture {
   const decoder = new StringDecoder('utf8')

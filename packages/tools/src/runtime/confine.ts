@@ -6,20 +6,20 @@ import { ProvostError } from '@provost/core'
 /** Turns the paths that tools name into real paths inside one folder, and refuses every other. */
 export interface Confinement {
   /**
-   * The real path of something that exists, all links followed.
+   * Returns the real path of an existing entry, with all links resolved.
    *
    * @throws ProvostError `path-invalid`, `path-outside`, `file-not-found`.
    */
   existing(name: string): Promise<string>
   /**
-   * The real path at which a file may be written; its folders need not exist yet.
+   * Returns the real path at which a file may be written; its folders need not exist yet.
    *
    * @throws ProvostError `path-invalid`, `path-outside`, `not-a-folder`.
    */
   writable(name: string): Promise<string>
   /**
-   * Looks where an open file or folder really is: a link that was put in its way after its path was judged is found out.
-   * Where the system cannot tell (it has no `/proc`), the path is judged once more.
+   * Checks the real location of an open file or folder, which detects a link that was inserted after the path check.
+   * Without `/proc` the path is checked again.
    *
    * @throws ProvostError `path-outside`.
    */
@@ -29,7 +29,7 @@ export interface Confinement {
 /** Longer names are refused before the file system sees them. */
 const maxPathLength = 4096
 
-/** What of a file system tells where a path really leads. Both reject as `node:fs` does, with a `code`. */
+/** The functions of a file system that resolve paths. Both reject like `node:fs`, with a `code`. */
 export interface PathFacts {
   realpath(at: string): Promise<string>
   isLink(at: string): Promise<boolean>
@@ -62,7 +62,7 @@ export function confineTo(root: string, facts: PathFacts = nodeFacts): Confineme
       const base = await realRoot()
       const missing: string[] = []
       let at = lexical(root, name, base)
-      // Up to the deepest folder that exists: what it really is decides, and below it there are no links yet.
+      // The check goes up to the deepest existing folder: its real path decides, and below it there are no links yet.
       for (;;) {
         const real = await facts.realpath(at).catch((error: unknown) => {
           if (codeOf(error) === 'ENOENT') return undefined
@@ -84,7 +84,7 @@ export function confineTo(root: string, facts: PathFacts = nodeFacts): Confineme
   }
 }
 
-/** The path as it is written, judged before the file system is asked: nothing outside can be probed for. */
+/** Returns the normalized path, checked before any access to the file system, so that nothing outside can be probed. */
 function lexical(root: string, name: string, realRoot: string): string {
   if (name.includes('\0')) throw invalid(name, 'It contains a NUL character.')
   if (name.length > maxPathLength) throw invalid(name, `It is longer than ${maxPathLength} characters.`)
@@ -115,7 +115,9 @@ function outside(name: string, why: string): ProvostError {
   })
 }
 
-/** A file system error in words that a model can act on. Messages name the path as it was asked for, never the real one. */
+/**
+ * Returns a file-system error that a model can act on. Messages name the requested path, never the real one.
+ */
 export function fileError(error: unknown, name: string): ProvostError {
   if (error instanceof ProvostError) return error
   const code = codeOf(error) ?? ''
@@ -131,7 +133,7 @@ export function fileError(error: unknown, name: string): ProvostError {
         hint: 'Choose another path.',
       })
     case 'ELOOP':
-      return new ProvostError('path-invalid', `The links of ${quote(name)} go round in a circle.`, { hint: pathHint })
+      return new ProvostError('path-invalid', `The links of ${quote(name)} form a circle.`, { hint: pathHint })
     case 'ENAMETOOLONG':
       return invalid(name, 'A part of it is too long.')
     case 'EACCES':
@@ -156,7 +158,7 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
-/** A name for a message: visible, one line, short. */
+/** Returns a name for a message: visible, one line, short. */
 function quote(name: string): string {
   return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name)
 }

@@ -11,7 +11,7 @@ import type { Runtime, RuntimeFile } from '@provost/core'
 import { confineTo, fileError } from './confine.ts'
 import { holdFolder, holdNewFolder } from './held-folder.ts'
 
-/** The largest file that is read whole, in bytes. */
+/** Bytes of the largest file that is read as a whole. */
 export const maxFileBytes: number = 64 * 1024 * 1024
 
 /**
@@ -78,7 +78,9 @@ export function createDisk(root: string): Required<Pick<Runtime, 'readFile' | 'r
     }
   }
 
-  /** A link counts as the file that it leads to. A link to a folder is left out, so that a walk comes to an end. */
+  /**
+   * Lists a folder. A link counts as its target file. A link to a folder is omitted, so that a walk ends.
+   */
   async function row(folder: string, entry: Dirent, name: string): Promise<RuntimeFile | undefined> {
     if (entry.isDirectory()) return { name: entry.name, kind: 'directory', bytes: 0 }
     try {

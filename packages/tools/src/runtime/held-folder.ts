@@ -5,9 +5,9 @@ import path from 'node:path'
 
 import type { Confinement } from './confine.ts'
 
-/** An open folder: it stays the one that was judged, whatever is renamed or linked in its place. */
+/** An open folder. It stays the checked one, whatever is renamed or linked in its place. */
 export interface HeldFolder {
-  /** Where its entries are reached; not its name. */
+  /** The path for access to its entries, not its name. */
   readonly path: string
   close(): Promise<void>
 }
@@ -17,8 +17,8 @@ const asFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLL
 /**
  * Opens a folder and judges it once it is open.
  *
- * @param real a path that was judged.
- * @param name what was asked for, for messages.
+ * @param real a checked path.
+ * @param name the requested path, for messages.
  * @throws ProvostError `path-outside`; an error of the file system.
  */
 export async function holdFolder(confinement: Confinement, real: string, name: string): Promise<HeldFolder> {
@@ -32,7 +32,7 @@ export async function holdFolder(confinement: Confinement, real: string, name: s
   }
 }
 
-/** {@link holdFolder}, with the folders that are missing made on the way, each in one that is held. */
+/** Like {@link holdFolder}, but creates missing folders on the way, each inside a held one. */
 export async function holdNewFolder(confinement: Confinement, real: string, name: string): Promise<HeldFolder> {
   const there = await holdFolder(confinement, real, name).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined

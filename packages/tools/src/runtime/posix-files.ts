@@ -6,7 +6,7 @@ import type { Runtime, RuntimeFile } from '@provost/core'
 import { confineTo, fileError } from './confine.ts'
 import { maxFileBytes } from './disk.ts'
 
-/** What is at a path, links not followed. */
+/** The entry at a path, without following links. */
 export interface FileFacts {
   readonly kind: 'file' | 'directory' | 'link' | 'other'
   readonly bytes: number
@@ -21,7 +21,7 @@ export interface PosixFiles {
   makeFolder(at: string): Promise<void>
   rename(from: string, to: string): Promise<void>
   remove(at: string): Promise<void>
-  /** What is in a folder, in any order. */
+  /** Returns the entries of a folder, in any order. */
   entries(at: string): Promise<readonly FolderEntry[]>
 }
 
@@ -38,7 +38,7 @@ export function createPosixFiles(root: string, files: PosixFiles): Pick<Runtime,
   })
   let written = 0
 
-  /** A link counts as the file that it leads to. A link to a folder is left out, so that a walk comes to an end. */
+  /** Lists a folder. A link counts as its target file. A link to a folder is omitted, so that a walk ends. */
   const row = async ({ name, kind, bytes }: FolderEntry, folder: string): Promise<RuntimeFile | undefined> => {
     if (kind === 'directory') return { name, kind, bytes: 0 }
     if (kind !== 'link') return kind === 'file' ? { name, kind, bytes } : undefined

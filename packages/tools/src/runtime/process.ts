@@ -11,11 +11,11 @@ import type { ExecResult } from '@provost/core'
 import { createCapture } from './capture.ts'
 import { killStrays, markName } from './stray.ts'
 
-/** What is kept of stdout and of stderr each, in bytes. */
+/** Bytes of stdout and of stderr each that are kept. */
 export const maxOutputBytes: number = 1024 * 1024
-/** A command that prints more than this on both together is ended, in bytes: what comes would be dropped anyway. */
+/** Bytes of stdout and stderr together after which a command is ended. */
 export const maxPrintedBytes: number = 64 * 1024 * 1024
-/** Milliseconds a command may take unless it is given more. */
+/** Milliseconds that a command may take by default. */
 export const defaultExecTimeoutMs: number = 120_000
 /** The exit code of a command that ran out of time, as of `timeout(1)`. */
 export const timedOutExitCode: number = 124
@@ -25,7 +25,7 @@ export const floodedExitCode: number = 128 + constants.signals.SIGPIPE
 
 /** Milliseconds between asking a group to end and ending it. */
 const killAfterMs = 1_000
-/** Milliseconds a pipe may stay open when all of the group is gone: something left the group and holds it. */
+/** Milliseconds that a pipe may stay open after the group has ended: a process that left the group holds it. */
 const pipeGraceMs = 100
 const pollMs = 10
 const longestTimerMs = 2 ** 31 - 1
@@ -42,8 +42,8 @@ export interface Command {
 }
 
 /**
- * Runs a shell command in a process group of its own. The call ends when the shell ends, is timed out or aborted; by
- * then nothing that it started is left, unless it cannot be killed or hides (see {@link killStrays}).
+ * Runs a shell command in its own process group. The call ends when the shell ends, times out or is aborted. By then
+ * all its processes have ended, unless one cannot be killed or hides (see {@link killStrays}).
  *
  * @throws ProvostError `exec-failed` when it cannot be started; the signal's reason when it was aborted;
  * what `onOutput` throws, which ends the command.
@@ -52,8 +52,8 @@ export async function runCommand(options: Command): Promise<ExecResult> {
   const { signal, timeoutMs } = options
   signal?.throwIfAborted()
   if (options.command.includes('\0'))
-    throw new ProvostError('exec-failed', 'The command contains a NUL character, which no shell takes.', {
-      hint: "Write it without; printf '\\0' makes one.",
+    throw new ProvostError('exec-failed', 'The command contains a NUL character, which no shell accepts.', {
+      hint: "Write the command without it; printf '\\0' prints one.",
     })
   let broken: { readonly error: unknown } | undefined
   const hand = (text: string, stream: 'stdout' | 'stderr'): void => {
@@ -134,7 +134,7 @@ async function start(
   onData: (chunk: Uint8Array, stream: 'stdout' | 'stderr') => void,
 ): Promise<Started> {
   try {
-    // The last pipe carries nothing: all that the shell starts inherits it, so it closes when all of them have ended.
+    // The last pipe carries no data: all processes of the shell inherit it, so it closes when all of them have ended.
     const child = spawn(shell(), ['-c', command], {
       cwd,
       env: { ...env, [markName]: mark },

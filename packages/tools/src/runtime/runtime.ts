@@ -7,11 +7,11 @@ import { confineTo } from './confine.ts'
 import { createDisk } from './disk.ts'
 import { defaultExecTimeoutMs, runCommand } from './process.ts'
 
-/** What {@link nodeRuntime} takes. */
+/** Options of {@link nodeRuntime}. */
 export interface NodeRuntimeOptions {
   /** The root of all paths. Default: the working directory of this process. */
   readonly cwd?: string
-  /** Variables that commands get besides PATH, HOME, LANG, TERM and TMPDIR, which alone are handed down. */
+  /** Variables of commands besides PATH, HOME, LANG, TERM and TMPDIR of this process. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -25,12 +25,11 @@ const optionKeys = {
 /**
  * Files and processes of this machine.
  *
- * Files are confined to `cwd`: `..`, NUL and links that lead out are refused, files are replaced as a whole, and one of
- * more than 64 MB is not read. Its isolation is `process`. Commands start inside `cwd`, but are *not* confined to it: they
- * run with the rights of this process and its network, in a process group
- * that ends with the call (SIGTERM, after a second SIGKILL), for at most 120 s unless `timeout` says otherwise, and
- * see only a few environment variables. Of stdout and stderr the first 1 MB each is kept. A command that runs out of
- * time has the exit code 124 and says so in stderr. Needs a POSIX system.
+ * Files are confined to `cwd`: `..`, NUL and links that lead out are rejected, writes are atomic, and files of more
+ * than 64 MB are not read. Its isolation is `process`. Commands start inside `cwd`, but are *not* confined to it: they
+ * have the rights and the network of this process. They run in a process group that ends with the call (SIGTERM, after
+ * a second SIGKILL), for at most 120 s by default, with a few environment variables. The first 1 MB of stdout and of
+ * stderr each is kept. A command that times out has the exit code 124 and a note in stderr. Needs a POSIX system.
  *
  * @example
  * const runtime = nodeRuntime({ cwd: '/srv/project' })

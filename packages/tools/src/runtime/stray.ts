@@ -6,13 +6,13 @@ export const markName = 'PROVOST_COMMAND'
 const maxRounds = 5
 
 /**
- * Ends every process that carries the mark of a command, wherever it went: one that made a session of its own has left
- * the group. What dropped the variable is not found, and nothing is on systems without `/proc`.
+ * Ends every process that carries the marker of a command, also one that left the process group. A process without the
+ * variable is not found, nor is any on systems without `/proc`.
  *
  * @param from the lowest process id to look at.
  */
 export async function killStrays(mark: string, from: number): Promise<void> {
-  // Some may start others while they are looked for.
+  // Processes may start others during the search.
   for (let round = 0; round < maxRounds; round++) {
     const strays = await marked(`${markName}=${mark}`, from)
     if (strays.length === 0) return
@@ -26,7 +26,7 @@ async function marked(entry: string, from: number): Promise<readonly number[]> {
     names.map(async (name) => {
       const pid = Number(name)
       if (!(pid >= from) || pid === process.pid) return undefined
-      // The processes of others cannot be read; the dead have no environment.
+      // Processes of other users cannot be read, and ended ones have no environment.
       const environment = await readFile(`/proc/${name}/environ`).catch(() => undefined)
       return environment?.includes(entry) ? pid : undefined
     }),

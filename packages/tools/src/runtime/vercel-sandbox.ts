@@ -9,14 +9,14 @@ import { createPosixFiles } from './posix-files.ts'
 import type { FileFacts, FolderEntry, PosixFiles } from './posix-files.ts'
 import { defaultExecTimeoutMs, floodedExitCode, maxOutputBytes, maxPrintedBytes, timedOutExitCode } from './process.ts'
 
-/** What is needed of a command of `@vercel/sandbox`. */
+/** The members of a `@vercel/sandbox` command that are used. */
 export interface VercelCommand {
   logs(options?: { signal?: AbortSignal }): AsyncIterable<{ stream: 'stdout' | 'stderr'; data: string }>
   wait(options?: { signal?: AbortSignal }): Promise<{ exitCode: number }>
   kill(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
 }
 
-/** What is needed of a `Sandbox` of `@vercel/sandbox`. */
+/** The members of a `@vercel/sandbox` `Sandbox` that are used. */
 export interface VercelSandbox {
   readonly fs: {
     realpath(at: string): Promise<string>
@@ -31,7 +31,7 @@ export interface VercelSandbox {
   stop(): Promise<unknown>
 }
 
-/** What {@link vercelSandboxRuntime} takes. */
+/** Options of {@link vercelSandboxRuntime}. */
 export interface VercelSandboxRuntimeOptions {
   /** A sandbox that you made. Default: one with the package's defaults, made by the first use. */
   readonly sandbox?: VercelSandbox
@@ -39,9 +39,9 @@ export interface VercelSandboxRuntimeOptions {
   readonly cwd?: string
 }
 
-/** A runtime that holds a machine until it is stopped. */
+/** A runtime that keeps a virtual machine until it is stopped. */
 export interface VercelSandboxRuntime extends Runtime {
-  /** Stops the sandbox, also one that was handed in. Nothing happens if none was made. */
+  /** Stops the sandbox, also one from the options. Does nothing if none was created. */
   stop(): Promise<void>
 }
 
@@ -55,8 +55,8 @@ const optionKeys = {
 } satisfies KnownKeys<VercelSandboxRuntimeOptions>
 
 /**
- * Files and commands of a virtual machine at Vercel. Needs the package `@vercel/sandbox`, which is loaded by the first
- * use unless a sandbox is handed in, and its credentials.
+ * Returns a runtime with the files and commands of a virtual machine at Vercel. Needs credentials and the package
+ * `@vercel/sandbox`, which the first use loads unless a sandbox is given.
  *
  * @example
  * const sandbox = await Sandbox.create({ timeout: 600_000, networkPolicy: 'deny-all' })
@@ -123,7 +123,7 @@ export function vercelSandboxRuntime(options: VercelSandboxRuntimeOptions = {}):
         throw error
       } finally {
         over.abort()
-        // Whatever it still says is of no use.
+        // Later output is ignored.
         listening.catch(() => undefined)
       }
     },
@@ -186,7 +186,7 @@ async function entriesOf(sandbox: VercelSandbox, at: string): Promise<readonly F
   if (room < 0) {
     await killed(command)
     throw new ProvostError('folder-too-large', `The folder ${JSON.stringify(at)} has too many entries to be listed.`, {
-      hint: 'Look at it with a command.',
+      hint: 'List it with a command.',
     })
   }
   const rows = pieces.join('').split('/').slice(0, -1)

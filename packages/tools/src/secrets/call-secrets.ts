@@ -6,7 +6,7 @@ import type { ParsedInput } from '../definition/parse-input.ts'
 import { denied } from './secret-scope.ts'
 import type { SecretScope } from './secret-scope.ts'
 
-/** The values that a tool declares. Undefined where there are none, and nothing has to be waited for. */
+/** Returns the values that a tool declares. Undefined and synchronous if there are none. */
 export function declaredSecrets(
   tool: Tool,
   scope: SecretScope | undefined,
@@ -30,7 +30,7 @@ export function secretsFor(
   over: () => boolean,
 ): Readonly<Record<string, string>> {
   if (values.size > 0) return secretsOf(tool.name, values, over)
-  // Most tools declare none: what refuses them is the same in each call.
+  // Most tools declare none: all their calls share this refusal.
   let refusing = withoutSecrets.get(tool)
   if (!refusing) withoutSecrets.set(tool, (refusing = secretsOf(tool.name, values, () => false)))
   return refusing
@@ -56,15 +56,15 @@ function secretsOf(
   })
 }
 
-/** What a message, a document or an address says goes to others: a secret in it would be given away, not used. */
+/** The content of a message, a document or an address goes to others, so a secret in it would be disclosed. */
 const outward: ReadonlySet<string> = new Set(['destination', 'content', 'attachment'])
 
 /**
- * The input of a call with values where its tokens stand, parsed again. Undefined where there are none.
+ * Returns the parsed input of a call with values in place of its tokens. Undefined if there are none.
  *
  * @param values of the secrets that the tool declares.
- * @throws ProvostError `secret-denied` for one that it does not declare, one in an argument that goes to others, and one
- * whose writing was lost.
+ * @throws ProvostError `secret-denied` for a secret that the tool does not declare, one in an argument that goes to
+ * others, and one in a writing that cannot be restored.
  */
 export function restoredInput(
   tool: Tool,
@@ -83,7 +83,7 @@ type ValueOf = (name: string) => string
 function restore(tool: Tool, value: Json, at: string, scope: SecretScope, values: ReadonlyMap<string, string>): Json {
   const role = Object.entries(tool.roles).find(([pointer]) => pointer === at)?.[1]
   if (role !== undefined && outward.has(role)) {
-    // Nothing is changed here: whatever is a secret is refused.
+    // Nothing is changed here: any secret is rejected.
     return mapTexts(value, (text) => withValues(tool, text, scope, (name) => refuse(name, `${at} goes to others`)))
   }
   const declared: ValueOf = (name) => values.get(name) ?? refuse(name, `${tool.name} does not declare it`)

@@ -4,7 +4,7 @@ import process from 'node:process'
 import { isRecord, ProvostError } from '@provost/core'
 import type { MaybePromise, SecretRef } from '@provost/core'
 
-/** Where a secret comes from: a variable of the environment, a file, or whatever a function asks. */
+/** The source of a secret: an environment variable, a file, or a function. */
 export type SecretSource = `env:${string}` | `file:${string}` | (() => MaybePromise<string>)
 
 /** Not on the reference itself: what can be printed does not lead to the value. */
@@ -32,7 +32,7 @@ export function secretRef(from: SecretSource): SecretRef {
   return Object.freeze({ kind: 'secret', from })
 }
 
-/** Whether a value was made by {@link secretRef}, here or in another copy of this package. */
+/** Returns whether a value was made by {@link secretRef}, here or in another copy of this package. */
 export function isSecretRef(value: unknown): value is SecretRef {
   return isRecord(value) && value['kind'] === 'secret' && typeof value['from'] === 'string'
 }
@@ -48,7 +48,7 @@ export async function readSecret(name: string, ref: SecretRef): Promise<string> 
   try {
     value = await valueOf(ref)
   } catch {
-    // What was thrown may hold it.
+    // The error may contain the value.
     throw unavailable(name, `${ref.from} could not be read`)
   }
   if (typeof value !== 'string' || value === '') throw unavailable(name, `${ref.from} gave no text`)

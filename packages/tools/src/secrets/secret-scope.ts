@@ -3,14 +3,14 @@ import type { Scrubber, SecretRef } from '@provost/core'
 
 import { environmentValue, isSecretRef, readSecret } from './secret-ref.ts'
 
-/** The secrets that the tools of a run may be given, and the scrubber that knows what they were. */
+/** The secrets for the tools of a run, and the scrubber that hides their values. */
 export interface SecretScope {
   readonly refs: ReadonlyMap<string, SecretRef>
   readonly scrubber: Scrubber
   /** Descendants have only the secrets of this scope: they cannot add their own. */
   readonly closed: boolean
   /**
-   * Reads the value of a secret and lets the scrubber know it.
+   * Reads the value of a secret and registers it with the scrubber.
    *
    * @throws ProvostError `secret-denied` for a name that is not in the scope, `secret-unavailable`
    */
@@ -20,8 +20,8 @@ export interface SecretScope {
 const nameForm = /^[A-Za-z_][\w.-]{0,63}$/
 
 /**
- * The scope of an agent's own secrets. Values of the environment are known to the scrubber at once, others once they
- * were resolved.
+ * Returns the scope of an agent's own secrets. The scrubber knows values of the environment at once, others after they
+ * are resolved.
  *
  * @throws ProvostError `invalid-secret` for a name or a reference that cannot be one.
  */
@@ -30,17 +30,17 @@ export function createSecretScope(secrets: Readonly<Record<string, SecretRef>> =
   const refs = new Map<string, SecretRef>()
   for (const [name, ref] of Object.entries(secrets)) {
     if (!nameForm.test(name)) throw invalidSecret(`A secret cannot be called ${JSON.stringify(name.slice(0, 100))}.`)
-    // A value given by mistake must not be shown in what is said of it.
+    // A value that is passed by mistake must not appear in the error.
     if (!isSecretRef(ref)) throw invalidSecret(`The secret ${name} is no reference.`)
     refs.set(name, ref)
   }
   return scopeOf(refs, createScrubber(), false)
 }
 
-/** How a child comes by secrets; see {@link childSecrets}. */
+/** How a child receives secrets; see {@link childSecrets}. */
 export type SecretInheritance = 'allowlist' | 'explicit' | 'isolated'
 
-/** What a child is lent. */
+/** The secrets of a child. */
 export interface SecretGrant {
   /** Default `allowlist`. */
   readonly secrets?: SecretInheritance
@@ -49,14 +49,14 @@ export interface SecretGrant {
 }
 
 /**
- * The scope of a child: nothing is inherited unless it is named.
+ * Returns the scope of a child, which inherits named secrets only.
  *
  * - `allowlist`: its own secrets, and those of the parent's that `inheritSecrets` names; its own go before them.
- * - `explicit`: only those that `inheritSecrets` names, without its own. This also holds for all descendants and handoff
- *   targets.
+ * - `explicit`: only those that `inheritSecrets` names, without its own. This also applies to all descendants and
+ *   handoff targets.
  * - `isolated`: its own alone; `inheritSecrets` is then refused.
  *
- * The scrubber is the parent's: what the child resolves does not come back in its result.
+ * The child shares the scrubber of its parent, so its secrets are hidden in its result.
  *
  * @param parent of the run that calls.
  * @param own of the agent that is called.
@@ -93,10 +93,10 @@ function scopeOf(refs: ReadonlyMap<string, SecretRef>, scrubber: Scrubber, close
   })
 }
 
-/** The error for a secret that may not be had. */
+/** Returns the error for a denied secret. */
 export function denied(name: string, why: string): ProvostError {
   return new ProvostError('secret-denied', `The secret ${name.slice(0, 64)} may not be used: ${why}.`, {
-    hint: 'Secrets are for the tools that declare them, in agents that were given them.',
+    hint: 'Declare the secret in the tool, and add it to the secrets of its agent.',
   })
 }
 

@@ -1,6 +1,6 @@
 import { isRecord, ProvostError } from '@provost/core'
 
-/** What a SKILL.md says of itself, and its text. */
+/** The front matter of a SKILL.md, and its text. */
 export interface SkillText {
   readonly name: string
   readonly when: string
@@ -14,7 +14,7 @@ const maxWhen = 1024
 const maxAliases = 10
 
 /**
- * Takes a SKILL.md apart.
+ * Parses a SKILL.md.
  *
  * @param file names it in errors.
  * @throws ProvostError `invalid-skill` naming the file and the line.
@@ -42,7 +42,7 @@ export async function parseSkill(text: string, file: string): Promise<SkillText>
 
 const nameHint = 'Use 1 to 64 letters, digits, _ and -.'
 
-/** Whether a model can be told of a skill by this name. */
+/** Returns whether a name is valid for a skill. */
 export function isSkillName(name: string): boolean {
   return /^[\w-]{1,64}$/.test(name)
 }

@@ -12,18 +12,18 @@ import { invalidSkill, parseSkill } from './front-matter.ts'
 /** The largest file of a skill that is read, in bytes. */
 const maxFileBytes = 262_144
 const maxSkills = 200
-/** How many of the files beside a SKILL.md are listed for the model, and how deep the search for them goes. */
+/** Files beside a SKILL.md that are listed for the model, and the depth of the search for them. */
 const maxFiles = 100
 const maxDepth = 4
 
 const skillFile = 'SKILL.md'
 
 /**
- * The skills of a folder: each folder in it that holds a SKILL.md, or the folder itself if it holds one.
+ * Returns the skills of a folder: each subfolder with a SKILL.md, or the folder itself if it has one.
  *
- * A SKILL.md begins with YAML between two `---` lines: `name`, and `when` or `description`, which say when to load it. The
- * rest is its content, read when the model asks for it, as are the files beside it. Nothing outside a skill's folder is
- * read, not even through links. A file has at most 256 KB, a folder at most 200 skills.
+ * A SKILL.md starts with YAML between two `---` lines: `name`, and `when` or `description`, which state when to load
+ * it. The rest is its content, which is read on request of the model, as are the files beside it. Nothing outside the
+ * folder of a skill is read, not even through links. A file has at most 256 KB, a folder at most 200 skills.
  *
  * @param dir relative to the working directory of the process, or absolute.
  * @throws ProvostError `invalid-skill` naming the file and the line; `duplicate-skill`.
@@ -105,7 +105,7 @@ async function skillIn(folder: string, file: string): Promise<Skill | undefined>
   }
 }
 
-/** What begins with a dot, such as `.env`, is not the skill's. */
+/** Rejects hidden files, such as `.env`, which are not part of the skill. */
 async function visible(runtime: Runtime, name: string): Promise<string> {
   if (name.split(/[/\\]/).some((part) => /^\.+[^./\\]/.test(part))) {
     throw new ProvostError('file-not-found', `The skill has no file ${JSON.stringify(name.slice(0, 200))}.`, {
@@ -142,7 +142,7 @@ async function textOf(runtime: Runtime, name: string, file: string): Promise<str
   }
 }
 
-/** The files beside a SKILL.md, by their paths from there. */
+/** Returns the relative paths of the files beside a SKILL.md. */
 async function filesIn(runtime: Runtime): Promise<readonly string[]> {
   const files: string[] = []
   const visit = async (folder: string, depth: number): Promise<void> => {

@@ -47,9 +47,9 @@ const unicast6 = new BlockList()
 unicast6.addSubnet('2000::', 3, 'ipv6')
 
 /**
- * Whether an address is one of the public internet. Private, loopback, link-local, shared, multicast, reserved and
- * documentation addresses are not, nor any IPv6 form that carries an IPv4 address (mapped, compatible, NAT64, 6to4,
- * Teredo), nor what is no address.
+ * Returns whether an address is in the public internet. Private, loopback, link-local, shared, multicast, reserved,
+ * documentation and invalid addresses are not. IPv6 forms that carry an IPv4 address (mapped, compatible, NAT64, 6to4,
+ * Teredo) are not either.
  */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {

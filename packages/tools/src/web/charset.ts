@@ -10,7 +10,7 @@ export function decodeText(bytes: Uint8Array, contentType: string): string {
   const named = byMark(bytes) ?? charsetIn(contentType) ?? byMeta(bytes)
   const decoder = named === undefined ? undefined : decoderFor(named)
   if (decoder) return decoder.decode(bytes)
-  // The end may be cut off in the middle of a character: a stream takes that, and nothing else that is wrong.
+  // The end may be cut in the middle of a character, which streaming accepts, unlike other errors.
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
   } catch {
@@ -33,7 +33,7 @@ function byMeta(bytes: Uint8Array): string | undefined {
   const meta = /<meta\s[^>]{0,300}/gi
   for (const [tag] of head.matchAll(meta)) {
     const named = charsetIn(tag)
-    // It could be read as ASCII, so it is not UTF-16 whatever it says.
+    // The bytes are readable as ASCII, so they are not UTF-16, whatever the header states.
     if (named !== undefined) return named.toLowerCase().startsWith('utf-16') ? 'utf-8' : named
   }
   return undefined

@@ -5,33 +5,33 @@ import type { Answer } from './request.ts'
 import { judgeTarget, parseUrl, showUrl } from './target.ts'
 import type { TargetRules } from './target.ts'
 
-/** What is read of a page, in bytes, compressed and decompressed. */
+/** Bytes of a page that are read, compressed and decompressed. */
 export const maxBodyBytes: number = 5 * 1024 * 1024
 const maxRedirects = 5
 
-/** How pages are fetched. */
+/** Options of fetching a page. */
 export interface FetchRules extends TargetRules {
   /** Milliseconds for all of it: names, connections, redirects, body. */
   readonly timeoutMs: number
   readonly redirects: 'same-host' | 'any'
 }
 
-/** What a URL led to. */
+/** The result of a URL. */
 export interface Page {
   /** The last one asked. */
   readonly url: URL
-  /** Every host that had a say, in their order. */
+  /** Every host that contributed, in order. */
   readonly hosts: readonly string[]
   readonly status: number
   readonly contentType: string
   readonly bytes: Uint8Array
   readonly truncated: boolean
-  /** Where it leads, when that is another host and was not followed. */
+  /** The target on another host, if that was not followed. */
   readonly redirect?: URL
 }
 
 /**
- * Fetches a page through its redirects, each judged like the first.
+ * Fetches a page through its redirects, each of which is checked like the first URL.
  *
  * @throws ProvostError `invalid-url`, `address-refused`, `host-not-found`, `fetch-failed`, `fetch-timeout`,
  * `too-many-redirects`; the signal's reason.
@@ -68,7 +68,7 @@ async function follow(first: URL, rules: FetchRules, signal: AbortSignal): Promi
       return { url, hosts, status, contentType, bytes: new Uint8Array(), truncated: false, redirect: next }
   }
   throw new ProvostError('too-many-redirects', `${showUrl(first)} redirects more than ${maxRedirects} times.`, {
-    hint: 'It may go round in a circle. Look elsewhere.',
+    hint: 'The redirects may be circular. Look elsewhere.',
   })
 }
 

@@ -6,17 +6,17 @@ export interface Prose {
   mark(mark: string): void
   /** Adds something right behind the text before. */
   glue(text: string): void
-  /** What follows stands on a line of its own; 2: with an empty line before it. */
+  /** Starts the next text on a new line; 2: after an empty line. */
   lineBreak(breaks: 1 | 2): void
-  /** Whether white space is kept as it is. */
+  /** Keeps white space while on. */
   verbatim(on: boolean): void
-  /** All of it. */
+  /** Returns the whole text. */
   end(): string
   /** Characters so far. */
   readonly length: number
 }
 
-/** Starts with nothing. */
+/** Returns an empty text. */
 export function createProse(): Prose {
   const pieces: string[] = []
   let length = 0
@@ -40,7 +40,7 @@ export function createProse(): Prose {
     text(text) {
       if (literal) {
         begin()
-        // Line breaks and tabs are the only control characters that are meant to be read.
+        // Line breaks and tabs are the only permitted control characters.
         push(text.replaceAll(/[^\P{Cc}\n\t]/gu, ''))
         return
       }
@@ -55,11 +55,11 @@ export function createProse(): Prose {
       space = words.endsWith(' ')
     },
     mark(mark) {
-      // Bounded, whatever opens without ever saying a word.
+      // Bounded, also for elements without text.
       if (marks.length < 32) marks += mark
     },
     glue(text) {
-      // A link without words has nothing to stand behind.
+      // A link without text is omitted.
       if (marks.endsWith('[')) marks = marks.slice(0, -1)
       else push(text)
     },

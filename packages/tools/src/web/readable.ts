@@ -2,7 +2,7 @@ import { Tokenizer } from 'htmlparser2'
 
 import { createProse } from './prose.ts'
 
-/** What a reader wants of a page. */
+/** The readable parts of a page. */
 export interface Readable {
   readonly title: string
   readonly text: string
@@ -10,7 +10,7 @@ export interface Readable {
   readonly truncated: boolean
 }
 
-/** Nothing in them is meant to be read. */
+/** Elements whose content is not readable text. */
 const unread = new Set(['script', 'style', 'template', 'svg', 'math', 'iframe', 'object', 'canvas', 'audio', 'video'])
 const lines = new Set(['br', 'tr', 'dt', 'dd', 'option', 'figcaption', 'summary', 'caption', 'legend', 'address'])
 const blocks = new Set(
@@ -26,13 +26,13 @@ const maxValueCharacters = 1_000
 const maxLinks = 5_000
 
 /**
- * HTML as readable text: headings, lists, links and the rows of tables are marked as in Markdown; scripts, styles and
- * what is hidden are left out.
+ * Returns HTML as readable text: headings, lists, links and table rows are marked as in Markdown; scripts, styles and
+ * hidden elements are omitted.
  *
  * It reads tokens and builds no tree, so it takes time in proportion to the page, however deeply or badly that nests.
  *
  * @param base what relative links start from.
- * @param maxCharacters the text ends soon after so many.
+ * @param maxCharacters the text ends soon after this many.
  */
 export function readableText(html: string, base: URL, maxCharacters: number): Readable {
   const prose = createProse()
@@ -43,7 +43,7 @@ export function readableText(html: string, base: URL, maxCharacters: number): Re
   let attributes: Record<string, string> = {}
   let href: string | undefined
   let links = 0
-  /** The element that is passed over, and how many of its name are open. */
+  /** The skipped element, and how many elements of its name are open. */
   let skipped: { readonly name: string; depth: number } | undefined
 
   const endLink = (): void => {

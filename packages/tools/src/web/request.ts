@@ -21,15 +21,15 @@ const headers = {
 export interface Answer {
   readonly status: number
   readonly headers: IncomingMessage['headers']
-  /** Reads the body, decompressed; no more than so many bytes of it. Called at most once. */
+  /** Reads the decompressed body, at most this many bytes. Called at most once. */
   body(maxBytes: number): Promise<{ readonly bytes: Uint8Array; readonly truncated: boolean }>
   /** Hangs up. */
   close(): void
 }
 
 /**
- * Asks for one page: no redirect is followed. The connection goes to an address of the target and nowhere else: the name
- * is not looked up again. No proxy, cookie or open connection is used.
+ * Requests one page without following redirects. The connection goes to an address of the target only: the name is not
+ * resolved again. No proxy, cookie or open connection is used.
  *
  * @throws ProvostError `fetch-failed`; the signal's reason.
  */
@@ -61,7 +61,7 @@ export async function ask({ url, addresses }: Target, signal: AbortSignal): Prom
   }
 }
 
-/** Answers with what was judged: between a judgement and a connection no other answer can slip in. */
+/** Returns the checked addresses, so that no other DNS answer can be used for the connection. */
 function pinned(addresses: readonly string[]): LookupFunction {
   const rows = addresses.map((address) => ({ address, family: isIP(address) }))
   return (_hostname, options, callback) => {
@@ -79,7 +79,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): ReturnType
   let length = 0
   let truncated = false
   const decoded = decoder(encoding)
-  // Both what comes and what it is unpacked to are bounded: neither a bomb nor an endless trickle of nothing costs more.
+  // Both the compressed and the decompressed body are bounded, against bombs and endless empty streams.
   const raw = Readable.from(
     firstOf(response, maxBytes, () => (truncated = true)),
     { objectMode: false },

@@ -9,7 +9,7 @@ import { isPublicAddress } from './address.ts'
 /** The addresses of a host name, as DNS or the system's table of hosts has them. */
 export type HostLookup = (hostname: string) => Promise<readonly string[]>
 
-/** A page to ask for, and the addresses that may be asked for it: no other is connected to. */
+/** A page to request, with the checked addresses for the connection. */
 export interface Target {
   readonly url: URL
   readonly addresses: readonly string[]
@@ -46,7 +46,7 @@ export async function judgeTarget(url: URL, rules: TargetRules, signal: AbortSig
   })
 }
 
-/** A URL for a message: visible, one line, short. */
+/** Returns a URL for a message: visible, one line, short. */
 export function showUrl(url: URL): string {
   return JSON.stringify(cut(url.username || url.password ? `${url.protocol}//…@${url.host}` : url.href, maxShown))
 }
@@ -86,7 +86,7 @@ async function found(host: string, lookup: HostLookup, signal: AbortSignal): Pro
   }
 }
 
-/** What the system answers for a name. */
+/** Returns the addresses that the system resolves for a name. */
 export async function lookupHost(hostname: string): Promise<readonly string[]> {
   const rows = await systemLookup(hostname, { all: true, verbatim: true })
   return rows.map(({ address }) => address)

@@ -10,7 +10,7 @@ import { decodeText } from './charset.ts'
 import type { FetchRules, Page } from './fetch-page.ts'
 import type { HostLookup } from './target.ts'
 
-/** What {@link webFetchTool} takes. */
+/** Options of {@link webFetchTool}. */
 export interface WebFetchOptions {
   /**
    * Hosts that may be fetched although they are private or use another port: `wiki.corp.example`, `127.0.0.1:8080`,
@@ -18,26 +18,29 @@ export interface WebFetchOptions {
    */
   readonly allow?: readonly string[]
   /**
-   * What happens when a page leads to another host. `same-host`, the default, says where to and leaves it to the model
-   * to ask for that, so that a policy sees every host. `any` follows, up to 5 times.
+   * How a redirect to another host is handled. `same-host`, the default, reports it, and the model requests the new
+   * URL, so that policies see every host. `any` follows up to 5 redirects.
    */
   readonly redirects?: 'same-host' | 'any'
   /** Milliseconds for all of it: names, connections, redirects and body. Default 15,000. */
   readonly timeoutMs?: number
-  /** Finds the addresses of a host. Default: the system's. What it answers is judged and then connected to. */
+  /**
+   * Resolves the addresses of a host. Default: the resolver of the system. The addresses are checked before the
+   * connection.
+   */
   readonly lookup?: HostLookup
 }
 
-/** What a page says. */
+/** The content of a page. */
 export interface WebFetchResult {
-  /** Where it came from in the end. */
+  /** The final URL. */
   readonly url: string
   readonly status: number
   readonly title: string
   readonly text: string
   /** There is more. */
   readonly truncated: boolean
-  /** Where it leads, when that is another host and was not followed. */
+  /** The target on another host, if that was not followed. */
   readonly redirect?: string
 }
 
@@ -54,11 +57,11 @@ const optionKeys = {
 } satisfies KnownKeys<WebFetchOptions>
 
 /**
- * A tool that fetches a public web page and gives its readable text: at most 50 KB of it, within 15 seconds.
+ * Returns a tool that fetches a public web page and returns its readable text: at most 50 KB, within 15 seconds.
  *
- * Private, loopback, link-local, shared, multicast and metadata addresses are refused in every spelling, after DNS and
- * at each redirect, and the connection goes to the very address that was judged. Of a page 5 MB are read at most,
- * decompressed. The result is untrusted and has the hosts that answered as its sources.
+ * Private, loopback, link-local, shared, multicast and metadata addresses are rejected in every spelling, after DNS and
+ * at each redirect, and the connection uses the checked address. At most 5 MB of a page are read, decompressed. The
+ * result is untrusted, with the responding hosts as its sources.
  *
  * @example
  * const tools = [webFetchTool({ allow: ['wiki.corp.example'] })]

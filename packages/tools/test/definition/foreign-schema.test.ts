@@ -25,7 +25,7 @@ async function problems(schema: unknown, value: unknown): Promise<readonly strin
 const told = (schema: unknown): readonly string[] =>
   schemaProblems(schema as JsonSchema).map(({ path, what }) => `${path} ${what}`)
 
-describe('what a value is held to', () => {
+describe('a foreign schema validates', () => {
   const rows: readonly (readonly [schema: object | boolean, good: unknown, bad: unknown, path: string])[] = [
     [{ type: 'string' }, '', 1, ''],
     [{ type: ['integer', 'null'] }, 2, 2.5, ''],
@@ -88,7 +88,7 @@ describe('what a value is held to', () => {
     expect(told(schema)).toEqual([])
   })
 
-  test('as another validator has it, for any schema and value', async () => {
+  test('like another validator, for any schema and value', async () => {
     const conditions = ['if', 'then', 'else']
     const scalar = fc.constantFrom<Json>(0, 1, 2.5, -1, '', 'a', 'ab', 'b1', true, null)
     const value = fc.letrec<{ json: Json }>((tie) => ({
@@ -153,7 +153,7 @@ describe('what a value is held to', () => {
   })
 })
 
-describe('patterns', () => {
+describe('patterns of a foreign schema', () => {
   const chars = [
     'a',
     'b',
@@ -174,7 +174,7 @@ describe('patterns', () => {
     '.',
     '\0',
   ]
-  test('accept what they accept in JavaScript', async () => {
+  test('accept the same texts as in JavaScript', async () => {
     const atom = fc.constantFrom(
       'a',
       'b',
@@ -238,18 +238,18 @@ describe('patterns', () => {
     ['(', 'it is not a regular expression'],
     ['a'.repeat(1_001), 'it has more than 1000 characters'],
     ['\\p{L}'.repeat(21), 'it asks for more than 20 Unicode properties'],
-  ] as const)('%s is named with its place, and passed over', async ([pattern, why]) => {
+  ] as const)('with %s are reported with their place, and ignored', async ([pattern, why]) => {
     const schema = { properties: { a: { type: 'string', pattern } } }
     expect(told(schema)).toEqual([expect.stringMatching(/^\/properties\/a\/pattern /)])
     expect(told(schema)[0]).toContain(why)
     expect(await problems(schema, { a: 'zzz' })).toEqual([])
-    // What is passed over proves nothing, also where it is turned round.
+    // An ignored pattern decides nothing, also inside not, oneOf and if.
     expect(await problems({ not: { pattern } }, 'zzz')).toEqual([])
     expect(await problems({ oneOf: [{ pattern }, { type: 'string' }] }, 'zzz')).toEqual([])
     expect(await problems(JSON.parse(JSON.stringify({ if: { pattern }, else: false })), 'zzz')).toEqual([])
   })
 
-  test('patterns of several schemas share what they may cost', () => {
+  test('share one limit of work across schemas', () => {
     const allowance = patternAllowance()
     const schema = { properties: { a: { pattern: 'x'.repeat(900) } } }
     const named = Array.from({ length: 15 }, () => schemaProblems(schema, allowance).length)
@@ -257,7 +257,7 @@ describe('patterns', () => {
   })
 })
 
-describe('hostile schemas', () => {
+describe('a hostile schema', () => {
   test.for(hostileSchemas.map((row) => [row.name, row] as const))(
     '%s',
     async ([, { schema, value, check, review }]) => {
@@ -268,7 +268,7 @@ describe('hostile schemas', () => {
     },
   )
 
-  test('checks that come at once let other work have its turn', async () => {
+  test('lets other work run while many values are checked', async () => {
     const schema = foreignSchema({ items: { type: 'number' } })
     const value = Array.from({ length: 120_000 }, (_, i) => i)
     let turns = 0
@@ -282,11 +282,11 @@ describe('hostile schemas', () => {
   })
 })
 
-describe('which tools are checked so', () => {
+describe('foreign schemas', () => {
   const evil = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } } as const
   const input = { a: `${'a'.repeat(50_000)}!` }
 
-  test.for(hostileSchemas.map((row) => [row.name, row] as const))('a call never throws: %s', async ([, row]) => {
+  test.for(hostileSchemas.map((row) => [row.name, row] as const))('never make a call throw: %s', async ([, row]) => {
     const schema = { properties: { a: row.schema }, required: 5 }
     const codes: string[] = []
     try {
@@ -295,26 +295,26 @@ describe('which tools are checked so', () => {
       codes.push(parsed.ok ? 'ok' : parsed.error.code)
       expect(JSON.stringify(parsed.ok || parsed.error).length).toBeLessThan(4_000)
     } catch (thrown) {
-      // What is over 256 KB is no tool.
+      // A schema over 256 KB is rejected by tool().
       codes.push(thrown instanceof ProvostError ? thrown.code : String(thrown))
     }
     expect(codes.join()).toMatch(/^(?:ok|invalid-tool-input|invalid-tool)$/)
   })
 
-  test('a dynamic tool of the AI SDK, such as one of an MCP server', async () => {
+  test('apply to a dynamic tool of the AI SDK, such as one of an MCP server', async () => {
     const made = fromAiTool('t', dynamicTool({ inputSchema: jsonSchema(evil), execute: async () => 1 }))
     expect(await parseInput(made, input)).toMatchObject({ ok: false, error: { code: 'invalid-tool-input' } })
     expect(made.set).toBe('dynamic')
     expect(toolSet('github', [made])[0]?.set).toBe('github')
   })
 
-  test('an agent elsewhere is egress unless the operator lowers it', () => {
+  test('apply to a remote agent, which is egress unless the operator lowers it', () => {
     const made = a2aTool({ name: 'ask', url: 'https://agent.example' })
     expect(made).toMatchObject({ effect: 'egress', idempotent: false })
     expect(a2aTool({ name: 'ask', url: 'https://agent.example', effect: 'read' }).effect).toBe('read')
   })
 
-  test('a tool of the developer’s own keeps what JavaScript has', async () => {
+  test('do not apply to a local tool, whose patterns run in JavaScript', async () => {
     const own = tool({ name: 't', input: { ...evil, properties: { a: { type: 'string', pattern: '^(?!x)' } } } })
     expect(await parseInput(own, { a: 'y' })).toMatchObject({ ok: true })
     expect(await parseInput(own, { a: 'x' })).toMatchObject({ ok: false })

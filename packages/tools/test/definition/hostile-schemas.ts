@@ -1,11 +1,11 @@
-/** A schema from an attacker that aims at an endless check, and a value that would cause it. */
+/** A schema of an attacker that aims at an endless check, and a value that would cause it. */
 export interface HostileSchema {
   readonly name: string
   readonly schema: unknown
   readonly value: unknown
-  /** `fits`, or what a problem of the value says. */
+  /** `fits`, or a part of the message about the value. */
   readonly check: string
-  /** `good`, or what a problem of the schema says. */
+  /** `good`, or a part of the message about the schema. */
   readonly review: string
 }
 

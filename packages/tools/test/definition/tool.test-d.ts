@@ -1,4 +1,4 @@
-// Checked by the compiler alone: what must compile, with the types it must give, and what must not.
+// The compiler checks this file: what must compile, with which types, and what must not.
 import type { ContextOf, JsonSchema, Tool, ToolContext } from '@provost/core'
 import { rich, tool } from '@provost/tools'
 import type { Executed } from '@provost/tools'
@@ -49,7 +49,7 @@ expectTypeOf<In<typeof byArktype>>().toEqualTypeOf<{ id: string; n: number }>()
 expectTypeOf<Out<typeof byJson>>().toEqualTypeOf<{ id: string; n: string; first: 'x' | 'y' | undefined }>()
 expectTypeOf<In<typeof byJson>>().toEqualTypeOf<{ id: string; n: number; tags?: ('x' | 'y')[] }>()
 
-// A schema that is only known at run time: unknown in, any role name.
+// A schema that is only known at run time: unknown input, any role name.
 export const dynamic = (schema: JsonSchema): Tool<unknown, string, unknown> =>
   tool({
     name: 'dyn',
@@ -122,7 +122,7 @@ export const labelled = tool({
   returns: (output, { q }) => ({ sources: [q, output.length.toFixed()] }),
 })
 
-// More than a value.
+// rich() results.
 const chart = tool({
   name: 'chart',
   input: z.object({}),
@@ -130,7 +130,7 @@ const chart = tool({
 })
 expectTypeOf<Out<typeof chart>>().toEqualTypeOf<{ points: number }>()
 
-// An app value asked for by annotation; several ask for all of it.
+// An annotation requests an app value; several request all of them.
 interface App {
   db: { get(id: string): string }
 }
@@ -156,27 +156,27 @@ const pay = z.object({ to: z.string(), amount: z.number() })
 export function mustNotCompile(): void {
   // @ts-expect-error amount is a number
   tool({ name: 't', input: pay, execute: ({ amount }) => amount.toUpperCase() })
-  // @ts-expect-error no such field
+  // @ts-expect-error execute reads an unknown field
   tool({ name: 't', input: pay, execute: ({ sum }) => sum })
-  // @ts-expect-error no such field to approve on
+  // @ts-expect-error needsApproval reads an unknown field
   tool({ name: 't', input: pay, needsApproval: ({ amuont }) => amuont > 1, execute: () => 1 })
   // @ts-expect-error an effect is one of four
   tool({ name: 't', input: pay, effect: 'delete', execute: () => 1 })
-  // @ts-expect-error an effect that is named has a value
+  // @ts-expect-error the effect is undefined
   tool({ name: 't', input: pay, effect: undefined, execute: () => 1 })
-  // @ts-expect-error no such argument
+  // @ts-expect-error a role for an unknown argument
   tool({ name: 't', input: pay, args: { too: 'destination' }, execute: () => 1 })
-  // @ts-expect-error no such role
+  // @ts-expect-error an unknown role
   tool({ name: 't', input: pay, args: { to: 'recipient' }, execute: () => 1 })
-  // @ts-expect-error execute returns what the output schema does not take
+  // @ts-expect-error the return value does not match the output schema
   tool({ name: 't', input: pay, output: z.object({ ok: z.boolean() }), execute: () => ({ ok: 'yes' }) })
-  // @ts-expect-error what is yielded last is what the output schema does not take
+  // @ts-expect-error the last yielded value does not match the output schema
   tool({ name: 't', input: pay, output: z.object({ ok: z.boolean() }), execute: () => someNumbers() })
   // @ts-expect-error a tool has an input schema
   tool({ name: 't', execute: () => 1 })
-  // @ts-expect-error a number is no schema
+  // @ts-expect-error a number is not a schema
   tool({ name: 't', input: 42, execute: () => 1 })
-  // @ts-expect-error a function is no schema
+  // @ts-expect-error a function is not a schema
   tool({ name: 't', input: () => ({}), execute: () => 1 })
   // @ts-expect-error only composites spawn
   tool({ name: 't', input: pay, execute: (_, ctx) => ctx.spawn('x') })
@@ -184,6 +184,6 @@ export function mustNotCompile(): void {
   tool({ name: 't', input: pay, trustedFields: ['id'], execute: () => 1 })
   // @ts-expect-error an example is an input of the tool
   tool({ name: 't', input: pay, examples: [{ input: { to: 'x' } }], execute: () => 1 })
-  // @ts-expect-error a label has an integrity of its own words
+  // @ts-expect-error an unknown integrity
   tool({ name: 't', input: pay, returns: { integrity: 'safe' }, execute: () => 1 })
 }

@@ -8,7 +8,7 @@ import { z } from 'zod'
 
 const input = z.object({ to: z.string(), 'a/b~c': z.string().optional() })
 
-test('a tool says what it is and assumes the worst of what it does not say', () => {
+test('tool() keeps its options and defaults to the strictest values', () => {
   const plain = tool({ name: 'plain', input, execute: () => 1 })
   expect(plain).toMatchObject({
     name: 'plain',
@@ -37,7 +37,7 @@ test('roles by key and by pointer both become pointers', () => {
   expect(roles).toEqual({ '/to': 'destination', '/a~1b~0c': 'content', '/x/0': 'flag' })
 })
 
-test('approval that is always needed and approval that depends are both asked for by calling', () => {
+test('needsApproval becomes a function for both a boolean and a predicate', () => {
   expect(tool({ name: 't', input, needsApproval: true })['~tool'].needsApproval).toBeTypeOf('function')
   expect(tool({ name: 't', input, needsApproval: false })['~tool'].needsApproval).toBeUndefined()
 })
@@ -47,7 +47,7 @@ test.for<readonly [string, AnySchema]>([
   ['valibot', v.object({ id: v.string() })],
   ['arktype', type({ id: 'string' })],
   ['plain JSON Schema', { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] }],
-])('the model is told the input in JSON Schema: %s', ([, schema]) => {
+])('the model receives the input schema as JSON Schema: %s', ([, schema]) => {
   expect(tool({ name: 't', input: schema, execute: () => 1 }).inputSchema).toEqual({
     type: 'object',
     properties: { id: { type: 'string' } },
@@ -55,20 +55,20 @@ test.for<readonly [string, AnySchema]>([
   })
 })
 
-test('the model is told what it may leave out, not what a default makes of it', () => {
+test('the JSON Schema describes the input of the schema, in which fields with a default are optional', () => {
   const zod = tool({ name: 't', input: z.object({ n: z.number().default(1), d: z.string().transform(Number) }) })
   expect(zod.inputSchema).toMatchObject({ required: ['d'], properties: { d: { type: 'string' } } })
   const valibot = tool({ name: 't', input: v.object({ n: v.optional(v.number(), 1), d: v.string() }) })
   expect(valibot.inputSchema).toMatchObject({ required: ['d'] })
 })
 
-test('an output that JSON Schema cannot describe is validated all the same, and not described', () => {
+test('an output schema without a JSON Schema validates, and has no description', () => {
   const when = tool({ name: 't', input, output: z.object({ at: z.date() }), execute: () => ({ at: new Date() }) })
   expect(when.outputSchema).toBeUndefined()
   expect(when['~tool'].output).toBeDefined()
 })
 
-describe('what cannot work is refused where it is defined, in words that name it', () => {
+describe('tool() rejects', () => {
   const refused = (define: () => unknown): ProvostError => {
     try {
       define()
@@ -99,12 +99,12 @@ describe('what cannot work is refused where it is defined, in words that name it
     expect(error.hint).toContain('transform')
   })
 
-  test('a schema of a library that says nothing in JSON Schema', () => {
+  test('a schema of a library without JSON Schema', () => {
     const schema = { '~standard': { version: 1, vendor: 'acme', validate: (value: unknown) => ({ value }) } } as const
     expect(refused(() => tool({ name: 't', input: schema })).message).toContain('acme')
   })
 
-  test('a trusted field that is no pointer, from untyped code', () => {
+  test('a trusted field that is not a pointer, from untyped code', () => {
     const untyped: unknown = JSON.parse('{"trustedFields":["id"]}')
     if (!isRecord(untyped)) throw new Error('unreachable')
     expect(refused(() => tool({ name: 't', input, ...untyped })).message).toContain('"id"')

@@ -16,7 +16,7 @@ const jobs = fc
   })
   .map((all): readonly Job[] => all.map((job, id) => ({ ...job, id })))
 
-test('never more than maxParallel run, sequential ones run alone, starts are in order, all end', async () => {
+test('a batch runs at most maxParallel calls, sequential ones alone, in the order of their starts', async () => {
   await fc.assert(
     fc.asyncProperty(jobs, fc.integer({ min: 1, max: 6 }), async (calls, maxParallel) => {
       const started: number[] = []
@@ -40,7 +40,7 @@ test('never more than maxParallel run, sequential ones run alone, starts are in 
   )
 })
 
-test('parallel calls really overlap', async () => {
+test('parallel calls overlap', async () => {
   let running = 0
   let most = 0
   await runBatch([1, 2, 3, 4], {
@@ -55,7 +55,7 @@ test('parallel calls really overlap', async () => {
   expect(most).toBe(3)
 })
 
-test('the first error ends the batch when those under way have ended', async () => {
+test('the first error ends the batch after the running calls have ended', async () => {
   const ended: number[] = []
   const batch = runBatch([1, 2, 3], {
     maxParallel: 2,

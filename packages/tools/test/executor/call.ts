@@ -2,13 +2,13 @@ import type { Json, SessionAccess, Tool } from '@provost/core'
 import { nodeRuntime, parseInput, runTool } from '@provost/tools'
 import type { ToolOutcome, ToolRun } from '@provost/tools'
 
-/** What a call said while it ran. */
+/** The output of a call while it ran. */
 export interface Said {
   readonly progress: Json[]
   readonly partials: ({ readonly delta: string } | { readonly value: Json })[]
 }
 
-/** For tools that do not look at their session. */
+/** A session for tools that do not use it. */
 export const nowhere: SessionAccess = {
   session: { id: 'session' },
   fold: ({ initial }) => initial,

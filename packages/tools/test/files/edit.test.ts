@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { call, seen } from '../executor/call.ts'
 import { folder } from './folder.ts'
 
-describe('edit', () => {
+describe('the edit tool', () => {
   async function edited(text: string | Uint8Array, input: Readonly<Record<string, Json>>) {
     const cwd = await folder({ 'a.txt': text })
     const outcome = await call(editTool, { path: 'a.txt', ...input }, { runtime: nodeRuntime({ cwd }) })
@@ -20,36 +20,36 @@ describe('edit', () => {
     return seen(outcome)
   }
 
-  test('replaces what occurs once, letter by letter', async () => {
+  test('replaces a text that occurs once, literally', async () => {
     const { outcome, text } = await edited('one two\n', { oldText: 'two', newText: '$& $1 \\n' })
     expect(text).toBe('one $& $1 \\n\n')
     expect(outcome).toMatchObject({ value: { replacements: 1 }, label: { integrity: 'trusted' } })
   })
 
-  test('replaces everywhere when it is told to', async () => {
+  test('replaces all occurrences with replaceAll', async () => {
     const { outcome, text } = await edited('aaaaa', { oldText: 'aa', newText: 'b', replaceAll: true })
     expect(text).toBe('bba')
     expect(outcome.value).toEqual({ replacements: 2 })
   })
 
-  test('keeps the line breaks of Windows, and a byte order mark', async () => {
+  test('keeps Windows line breaks and a byte order mark', async () => {
     const { text } = await edited('\uFEFFa\r\nb\r\nc', { oldText: 'a\nb', newText: 'x\ny' })
     expect(text).toBe('\uFEFFx\r\ny\r\nc')
   })
 
-  test('does not mix line breaks, where a line of Windows becomes two', async () => {
+  test('does not mix line breaks when a Windows line becomes two', async () => {
     expect((await edited('a\r\nb\r\n', { oldText: 'a', newText: 'x\ny' })).text).toBe('x\r\ny\r\nb\r\n')
-    // A file that mixes them already gets what it is given.
+    // A file with mixed line breaks gets the new text unchanged.
     expect((await edited('a\r\nb\n', { oldText: 'a', newText: 'x\ny' })).text).toBe('x\ny\r\nb\n')
   })
 
-  test('does not choose between two places that overlap', async () => {
+  test('rejects overlapping occurrences', async () => {
     const { outcome, text } = await edited('}\n}\n}\n', { oldText: '}\n}\n', newText: 'x\n' })
     expect(refusal(outcome)).toContain('overlapping')
     expect(text).toBe('}\n}\n}\n')
   })
 
-  test('changes nothing, and says why, when the text is absent, not unique or the same', async () => {
+  test('changes nothing and returns the reason if the text is absent, not unique or the same', async () => {
     const twice = await edited('x x', { oldText: 'x', newText: 'y' })
     expect(refusal(twice.outcome)).toMatch(/occurs 2 times in "a\.txt"[^]*replaceAll/)
     expect(twice.text).toBe('x x')
@@ -57,7 +57,7 @@ describe('edit', () => {
     expect(refusal((await edited('x', { oldText: 'x', newText: 'x' })).outcome)).toContain('the same')
   })
 
-  test('does not spoil what is no UTF-8, and does not grow a file without bounds', async () => {
+  test('rejects files that are not UTF-8, and limits their growth', async () => {
     const latin = await edited(Buffer.from('gr\xfc\xdfe', 'latin1'), { oldText: 'e', newText: 'y' })
     expect(refusal(latin.outcome)).toContain('not in UTF-8')
     const binary = await edited(new Uint8Array([120, 0]), { oldText: 'x', newText: 'y' })
@@ -67,8 +67,8 @@ describe('edit', () => {
   })
 })
 
-describe('read by bytes', () => {
-  test('goes through a text of any size, every character once', async () => {
+describe('reading by bytes', () => {
+  test('returns each character of a text once, whatever its size', async () => {
     const text = 'aé€😀'.repeat(500)
     const runtime = nodeRuntime({ cwd: await folder({ 'a.txt': text }) })
     let read = ''
@@ -85,7 +85,7 @@ describe('read by bytes', () => {
     expect(seen(end)).toBe('[The file ends at byte 5000.]')
   })
 
-  test('works where a file is too large to be read as a whole, and the refusal says so', async () => {
+  test('works for a file that is too large to read as a whole, as the error states', async () => {
     const cwd = await folder({ 'big.txt': `${'x'.repeat(10)}\n` })
     await truncate(path.join(cwd, 'big.txt'), 2 ** 33)
     const runtime = nodeRuntime({ cwd })

@@ -5,7 +5,7 @@ import path from 'node:path'
 
 import { onTestFinished } from 'vitest'
 
-/** A new folder with these files, gone after the test. Its path is real. */
+/** Returns the real path of a new folder with these files, which is deleted after the test. */
 export async function folder(files: Readonly<Record<string, string | Uint8Array>> = {}): Promise<string> {
   const root = await realpath(await mkdtemp(path.join(tmpdir(), 'provost-tools-')))
   onTestFinished(() => rm(root, { recursive: true, force: true }))
@@ -15,7 +15,7 @@ export async function folder(files: Readonly<Record<string, string | Uint8Array>
     const above = path.dirname(file)
     if (!made.has(above)) mkdirSync(above, { recursive: true })
     made.add(above)
-    // Some have a thousand files: one after another costs a fraction of what waiting for each does.
+    // Some tests have a thousand files: synchronous writes are much faster.
     writeFileSync(file, content)
   }
   return root

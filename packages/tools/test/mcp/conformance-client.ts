@@ -1,4 +1,4 @@
-// The client that the conformance suite runs: it calls every tool that the server has, and ends.
+// The client that the conformance suite runs: it calls every tool of the server, and ends.
 import { mcpTools, nodeRuntime, parseInput, runTool } from '@provost/tools'
 
 import { nowhere } from '../executor/call.ts'

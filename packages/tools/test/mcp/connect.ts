@@ -9,10 +9,10 @@ import { call } from '../executor/call.ts'
 
 const script = fileURLToPath(new URL('stdio-server.ts', import.meta.url))
 
-/** A server gets next to no variables. With this one, what all of them run is compiled once. */
+/** A server gets few variables. This one lets all servers share compiled code. */
 const compiled = process.env['NODE_COMPILE_CACHE']
 
-/** How a server is started that Node runs. */
+/** Returns the command of a server that Node runs. */
 export function node(...args: readonly string[]): McpOptions['transport'] {
   return {
     type: 'stdio',
@@ -22,12 +22,12 @@ export function node(...args: readonly string[]): McpOptions['transport'] {
   }
 }
 
-/** How the server is started that does what servers should not. */
+/** Returns the command of the misbehaving server. */
 export function fake(...modes: readonly string[]): McpOptions['transport'] {
   return node(script, ...modes)
 }
 
-/** A connection that ends with the test. */
+/** Returns a connection that ends with the test. */
 export async function connected(options: Partial<McpOptions> & Pick<McpOptions, 'transport'>): Promise<McpTools> {
   const connection = await mcpTools({ name: 'fake', ...options })
   onTestFinished(() => connection.close())

@@ -11,10 +11,10 @@ export interface Asked {
   readonly params?: Readonly<Record<string, unknown>>
 }
 
-/** What a server does instead of answering well; false: it answers well after all. */
+/** Misbehaves in place of a normal response. Returns false for a normal response. */
 export type Misdeed = (asked: Asked, response: ServerResponse, request: IncomingMessage) => boolean
 
-/** A server in this process and what it was asked. */
+/** A server in this process and its requests. */
 export interface HttpServer {
   readonly transport: { readonly type: 'http'; readonly url: string }
   readonly asked: readonly Asked[]
@@ -26,9 +26,9 @@ export function definition(name: string, more: object = {}): object {
 }
 
 /**
- * An MCP server over streamable HTTP, gone after the test.
+ * Starts an MCP server over streamable HTTP, which is closed after the test.
  *
- * @param misdeed looks at each message first; a GET comes as the method `GET`.
+ * @param misdeed receives each message first; a GET has the method `GET`.
  */
 export async function httpServer(tools: readonly object[], misdeed: Misdeed = () => false): Promise<HttpServer> {
   const asked: Asked[] = []
@@ -70,7 +70,7 @@ function resultOf({ method, params }: Asked, tools: readonly object[]): object |
   }
 }
 
-/** Answers with one message. */
+/** Responds with one message. */
 export function json(response: ServerResponse, message: object): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', ...message }))
 }

@@ -31,15 +31,15 @@ async function run(scenario: string): Promise<{ code: number | null; said: strin
 
 /**
  * Left out are `elicitation-sep1034-client-defaults`, because there is no handler, and those under `auth/`:
- * what they try is the OAuth of `@ai-sdk/mcp`, of which only the provider that the user brings passes through here.
+ * they test the OAuth of `@ai-sdk/mcp`, and this package only passes on the provider of the user.
  */
 const scenarios = ['tools_call', 'initialize', 'sse-retry']
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
 describe.concurrent('client scenarios of the conformance suite', () => {
-  // The server of the last one measures how soon we come back: a busy machine may need another try.
+  // The server of the last scenario measures the delay of the client: a busy machine may need another try.
   test.for(scenarios)('%s', { retry: 2, timeout: 60_000 }, async (scenario, { skip }) => {
-    // By default the servers of the protocol's own library are enough.
+    // By default the servers of the protocol library are enough.
     skip(!full, 'in full runs')
     const { code, said } = await run(scenario)
     expect(said).toMatch(/Passed: (\d+)\/\1, 0 failed/)

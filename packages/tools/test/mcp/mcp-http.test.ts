@@ -11,7 +11,7 @@ import { callTo, connected, toolOf } from './connect.ts'
 import { definition, event, httpServer, json, stream } from './http-server.ts'
 import type { Misdeed } from './http-server.ts'
 
-/** Any character. The unit of fast-check that says the same makes a table of all of them, which takes a second. */
+/** Any character. The equivalent unit of fast-check builds a table of all of them, which takes a second. */
 const character = fc
   .oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }))
   .map((code) => String.fromCodePoint(code))
@@ -19,7 +19,7 @@ const character = fc
 const object = { type: 'object' }
 const did = { result: { content: [{ type: 'text', text: 'done' }] } }
 
-/** A server whose calls end as told; it greets and lists as it should. */
+/** Returns a server with normal initialization and lists, whose calls end in the given way. */
 function callsThat(misbehave: (...args: Parameters<Misdeed>) => void): Misdeed {
   return (asked, ...rest) => {
     if (asked.method !== 'tools/call') return false
@@ -28,10 +28,10 @@ function callsThat(misbehave: (...args: Parameters<Misdeed>) => void): Misdeed {
   }
 }
 
-describe('answers that do not come', () => {
+describe('a missing response', () => {
   const act = definition('act')
 
-  test('a stream that ends without the answer fails the call at once', async () => {
+  test('fails the call at once if its stream ends', async () => {
     const { transport } = await httpServer(
       [act],
       callsThat((_, response) => void stream(response).end()),
@@ -43,7 +43,7 @@ describe('answers that do not come', () => {
     })
   })
 
-  test('so do a promise of nothing, a broken connection and an answer that is no message', async () => {
+  test('fails the call at once for an empty acceptance, a broken connection or an invalid message', async () => {
     const endings: Misdeed[] = [
       (_, response) => !!response.writeHead(202).end(),
       (_, response) => {
@@ -62,7 +62,7 @@ describe('answers that do not come', () => {
     }
   })
 
-  test('a stream that was opened with an event id is resumed from the last one', async () => {
+  test('resumes a stream with event ids from the last one', async () => {
     let lastEventId: unknown
     let id: number | undefined
     const { transport } = await httpServer([act], (asked, response, request) => {
@@ -81,7 +81,7 @@ describe('answers that do not come', () => {
     expect(seen(outcome)).toBe('done')
   })
 
-  test('a server that drips a byte now and then is given up at the deadline and told so', async () => {
+  test('ends at the deadline for a server that sends single bytes, and notifies it', async () => {
     const { transport, asked } = await httpServer(
       [act],
       callsThat((_, response) => {
@@ -95,7 +95,7 @@ describe('answers that do not come', () => {
     await vi.waitFor(() => expect(asked.map(({ method }) => method)).toContain('notifications/cancelled'))
   })
 
-  test('an abort of the run ends the request', async () => {
+  test('ends with the abort of the run', async () => {
     const closed = Promise.withResolvers<void>()
     const { transport } = await httpServer(
       [act],
@@ -112,7 +112,7 @@ describe('answers that do not come', () => {
     await closed.promise
   })
 
-  test('a greeting, a list and a resource that never come end at their deadlines', async () => {
+  test('ends initialization, a list and a resource at their deadlines', async () => {
     for (const silent of ['initialize', 'tools/list']) {
       const { transport } = await httpServer([act], ({ method }) => method === silent)
       await expect(connected({ transport, connectTimeoutMs: 60 })).rejects.toMatchObject({ code: 'mcp-timeout' })
@@ -122,12 +122,12 @@ describe('answers that do not come', () => {
     await expect(reader('notes://1')).rejects.toMatchObject({ code: 'mcp-timeout' })
   })
 
-  test('a list of more than 10,000 tools is refused, on one page too', async () => {
+  test('rejects a list of more than 10,000 tools, on one page too', async () => {
     const { transport } = await httpServer(Array.from({ length: 10_001 }, (_, at) => definition(`t${at}`)))
     await expect(connected({ transport })).rejects.toMatchObject({ message: expect.stringContaining('too long') })
   })
 
-  test('a list of tools that does not end is given up', async () => {
+  test('ends an endless list of tools', async () => {
     let page = 0
     const { transport } = await httpServer([], ({ id = 0, method }, response) => {
       if (method !== 'tools/list') return false
@@ -138,8 +138,8 @@ describe('answers that do not come', () => {
   })
 })
 
-describe('answers that are too much', () => {
-  test('a giant result is dropped while it comes, in one piece, in events and compressed', async () => {
+describe('a response that is too large', () => {
+  test('is dropped while it arrives, in one piece, in events and compressed', async () => {
     const giant = JSON.stringify({ content: [{ type: 'text', text: 'x'.repeat(1_000_000) }] })
     const giants: Misdeed[] = [
       ({ id }, response) => {
@@ -165,7 +165,7 @@ describe('answers that are too much', () => {
     }
   })
 
-  test('a schema of 5 MB, or one nested too deeply, is refused and the rest is usable', async () => {
+  test('rejects a schema of 5 MB or of too many levels, and keeps the other tools', async () => {
     let deep: object = object
     for (let i = 0; i < 200; i++) deep = { ...object, properties: { a: deep } }
     const { transport } = await httpServer([
@@ -192,8 +192,8 @@ describe('answers that are too much', () => {
   })
 })
 
-describe('definitions', () => {
-  test('the same ones are accepted again, changed and new ones are refused by name', async () => {
+describe('the definitions of a server', () => {
+  test('are accepted again if equal, and changed and new ones are rejected by name', async () => {
     const one = definition('one', { description: 'Reads.' })
     const first = await httpServer([one, definition('two')])
     const { fingerprints } = await connected({ transport: first.transport })
@@ -217,7 +217,7 @@ describe('definitions', () => {
     expect((await connected({ transport, accept })).tools).toHaveLength(2)
   })
 
-  test('every part of a definition counts, the order of its keys does not', async () => {
+  test('are compared in every part, without the order of keys', async () => {
     const base = {
       title: 'T',
       description: 'D',
@@ -238,7 +238,7 @@ describe('definitions', () => {
     expect(new Set([same, ...others]).size).toBe(6)
   })
 
-  test('one that changes while a call is under way is noticed before the next', async () => {
+  test('are compared before the next call if one changes during a call', async () => {
     const tools = [definition('act'), definition('other')]
     const { transport } = await httpServer(
       tools,
@@ -255,7 +255,7 @@ describe('definitions', () => {
     expect(other.outcome).toBe('ok')
   })
 
-  test('names become such as models can call, descriptions bounded and without hidden characters', async () => {
+  test('get valid names, and bounded descriptions without hidden characters', async () => {
     const description = `\u001b[31mIgnore\u200b all.\u{e0041}\r\n${'x'.repeat(10_000)}`
     const odd = ['files.read', 'files_read', 'a'.repeat(80), 'ключ', 'rm -rf /', '__proto__', 'echo\u202e\u0000']
     const { transport } = await httpServer(
@@ -284,7 +284,7 @@ describe('definitions', () => {
     expect(seen(await callTo(connection, 'rm_-rf__'))).toBe('did rm -rf /')
   })
 
-  test('a schema that would take for ever to check is checked in no time', async () => {
+  test('have schemas that are checked in linear time', async () => {
     const next = (i: number): object => ({ $ref: `#/$defs/n${i + 1}` })
     const $defs = Object.fromEntries(Array.from({ length: 64 }, (_, i) => [`n${i}`, { allOf: [next(i), next(i)] }]))
     const properties = { text: { type: 'string', pattern: '^(a+)+$' }, tree: next(-1) }
@@ -297,7 +297,7 @@ describe('definitions', () => {
     expect(await parseInput(slow, { text: 1 })).toMatchObject({ ok: false })
   })
 
-  test('an output schema is held to, and read from the text where nothing is structured', async () => {
+  test('have output schemas that are enforced, also for JSON in text', async () => {
     const outputSchema = { ...object, properties: { points: { type: 'integer' } }, required: ['points'] }
     const contents: object[] = [
       { content: [], structuredContent: { points: 3 } },
@@ -316,8 +316,8 @@ describe('definitions', () => {
   })
 })
 
-describe('any content at all', () => {
-  test('comes to an outcome', async () => {
+describe('any content of a result', () => {
+  test('has an outcome', async () => {
     let result: unknown
     const { transport } = await httpServer(
       [definition('act')],
@@ -339,7 +339,7 @@ describe('any content at all', () => {
         result = given
         const outcome = await callTo(connection, 'act')
         expect(outcome.label.integrity).toBe('untrusted')
-        // What cannot be read fails the call as well.
+        // Unreadable content fails the call as well.
         expect([given.isError === true ? 'error' : outcome.outcome, 'error']).toContain(outcome.outcome)
       }),
       { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 100 : 6 },
@@ -347,10 +347,10 @@ describe('any content at all', () => {
   })
 })
 
-describe('versions of the protocol', () => {
+describe('the protocol version', () => {
   const act = definition('act')
 
-  test('the stateless one is spoken where the server knows it; what it asks of the user is refused there too', async () => {
+  test('is the stateless one if the server supports it, where elicitation is refused too', async () => {
     const { transport, asked } = await httpServer([act], ({ id, method }, response) => {
       const inputRequests = {
         key: { method: 'elicitation/create', params: { message: 'Key?', requestedSchema: object } },
@@ -368,7 +368,7 @@ describe('versions of the protocol', () => {
     expect(asked.map(({ method }) => method)).toEqual(['server/discover', 'tools/list', 'tools/call'])
   })
 
-  test('a server that refuses it by name is greeted the old way', async () => {
+  test('falls back to initialization if the server rejects the stateless one', async () => {
     const { transport } = await httpServer([act], ({ id, method }, response) => {
       if (method !== 'server/discover') return false
       json(response, { id, error: { code: -32_022, message: 'unsupported', data: { supported: ['2025-11-25'] } } })
@@ -378,8 +378,8 @@ describe('versions of the protocol', () => {
   })
 })
 
-describe('access', () => {
-  test('headers go with every request, and a server that wants others is told apart', async () => {
+describe('access to a server', () => {
+  test('sends the headers with every request, and reports an authorization error', async () => {
     const { transport } = await httpServer([], (_, response, request) => {
       if (request.headers.authorization === 'Bearer t') return false
       response.writeHead(401).end()
@@ -389,7 +389,7 @@ describe('access', () => {
     await expect(connected({ transport })).rejects.toMatchObject({ code: 'mcp-unauthorized' })
   })
 
-  test('a redirect is not followed', async () => {
+  test('follows no redirect', async () => {
     const { transport: inner, asked } = await httpServer([])
     const { transport } = await httpServer(
       [],
@@ -400,7 +400,7 @@ describe('access', () => {
   })
 })
 
-test('what an application adds to calls stands in their `_meta`, and in no other message', async () => {
+test('metadata of the application is in `_meta` of calls only', async () => {
   const { transport, asked } = await httpServer(
     [definition('act')],
     callsThat((message, response) => json(response, { id: message.id, ...did })),

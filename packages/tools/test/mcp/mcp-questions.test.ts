@@ -9,7 +9,7 @@ import { definition, httpServer, json } from './http-server.ts'
 
 const object = { type: 'object' as const }
 
-describe('a question of an MCP server to the user', () => {
+describe('an elicitation of an MCP server', () => {
   let server: McpTools
   beforeAll(async () => {
     const { mcpTools } = await import('@provost/tools')
@@ -25,7 +25,7 @@ describe('a question of an MCP server to the user', () => {
     return { ask, asked }
   }
 
-  test('is put with the name of the server and its schema, and the answer goes back', async () => {
+  test('reaches the handler with the name of the server and the schema, and its response goes back', async () => {
     const { ask, asked } = answering({ key: 'k' })
     expect(seen(await callTo(server, 'ask', {}, { ask }))).toBe('got {"action":"accept","content":{"key":"k"}}')
     expect(asked).toMatchObject([
@@ -33,7 +33,7 @@ describe('a question of an MCP server to the user', () => {
     ])
   })
 
-  test('that is answered with null is declined, and the model receives the reason', async () => {
+  test('is declined by null, and the model receives the reason', async () => {
     const { outcome, error } = await callTo(server, 'ask', {}, answering(null))
     expect(outcome).toBe('error')
     expect(error).toMatchObject({
@@ -42,7 +42,7 @@ describe('a question of an MCP server to the user', () => {
     })
   })
 
-  test('is put again, with the reason, until the answer fits; three times', async () => {
+  test('is repeated with the reason until the response is valid, at most three times', async () => {
     const good = answering({ key: 1 }, 'k', { key: 'k' })
     expect(seen(await callTo(server, 'ask', {}, good))).toContain('"accept"')
     expect(good.asked.map(({ message }) => message)).toEqual([
@@ -55,7 +55,7 @@ describe('a question of an MCP server to the user', () => {
     expect(bad.asked).toHaveLength(3)
   })
 
-  test('without an answer in time is cancelled, and the model receives the reason', async () => {
+  test('is cancelled after its time-out, and the model receives the reason', async () => {
     const ask = () => Promise.reject(new ProvostError('input-expired', 'late'))
     const { error } = await callTo(server, 'ask', {}, { ask })
     expect(error).toMatchObject({
@@ -64,7 +64,7 @@ describe('a question of an MCP server to the user', () => {
     })
   })
 
-  test('ends before its call, so that the server can say what came of it', async () => {
+  test('ends before its call, so that the server can return a result', async () => {
     let left = 0
     const ask = async (_: ToolQuestion, { deadline }: { readonly deadline: number }): Promise<Json> => {
       left = deadline - Date.now()
@@ -75,7 +75,7 @@ describe('a question of an MCP server to the user', () => {
     expect(left).toBeGreaterThan(0)
   })
 
-  test('in one of several running calls is cancelled, where the server cannot name the call', async () => {
+  test('is cancelled during several running calls if the server cannot name the call', async () => {
     const first = answering({ key: 'a' })
     const second = answering({ key: 'b' })
     const outcomes = await Promise.all([callTo(server, 'ask', {}, first), callTo(server, 'ask', {}, second)])
@@ -86,14 +86,14 @@ describe('a question of an MCP server to the user', () => {
     ])
   })
 
-  test('is refused with elicitation: refuse, and the server knows that it may not ask', async () => {
+  test('is refused with elicitation: refuse, which the server learns at the start', async () => {
     const closed = await connected({ transport: fake(), elicitation: 'refuse' })
     const { ask, asked } = answering({ key: 'k' })
     expect((await callTo(closed, 'ask', {}, { ask })).error?.hint).toContain('which is refused')
     expect(asked).toEqual([])
   })
 
-  test('over the stateless protocol belongs to its call, whatever else runs', async () => {
+  test('belongs to its call in the stateless protocol, whatever else runs', async () => {
     const { transport } = await httpServer([definition('act')], ({ id, method, params }, response) => {
       const said = JSON.stringify(params)
       const inputRequests = {

@@ -93,7 +93,7 @@ describe.each(['stdio', 'streamable HTTP'])('server-everything over %s', (transp
     await expect(server().reader('demo://nowhere')).rejects.toMatchObject({ code: 'mcp-error' })
   })
 
-  test('linked resources are read by the model, bytes or lines of them', async () => {
+  test('linked resources are read by the model, by bytes or lines', async () => {
     const tool = readResultTool({ demo: server().reader })
     const handle = 'demo://resource/dynamic/text/1'
     const [bytes, lines, nowhere] = await Promise.all([
@@ -109,7 +109,7 @@ describe.each(['stdio', 'streamable HTTP'])('server-everything over %s', (transp
     expect(nowhere).toMatchObject({ outcome: 'error', error: { code: 'reader-failed' } })
   })
 
-  test('a call that is given up leaves the connection usable', async () => {
+  test('an abandoned call leaves the connection usable', async () => {
     const run = new AbortController()
     const call = callTo(server(), 'trigger-long-running-operation', { duration: 30, steps: 3 }, { signal: run.signal })
     setTimeout(() => run.abort(), 20)
@@ -117,14 +117,14 @@ describe.each(['stdio', 'streamable HTTP'])('server-everything over %s', (transp
     expect(seen(await callTo(server(), 'get-sum', { a: 2, b: 3 }))).toBe('The sum of 2 and 3 is 5.')
   })
 
-  test('log messages and other notifications of the server are passed over', async () => {
+  test('log messages and other notifications of the server are ignored', async () => {
     expect((await callTo(server(), 'toggle-simulated-logging')).outcome).toBe('ok')
     expect((await callTo(server(), 'toggle-simulated-logging')).outcome).toBe('ok')
     expect(seen(await callTo(server(), 'echo', { message: 'still' }))).toBe('Echo: still')
   })
 })
 
-test('all their tools are egress, and all that their schemas say can be checked', () => {
+test('all tools of the servers are egress, and all their schemas can be checked', () => {
   for (const server of [files, ...connections.values()]) expect(server.unchecked).toEqual({})
   for (const { tools } of connections.values()) {
     expect(tools.length).toBeGreaterThan(8)
@@ -132,7 +132,7 @@ test('all their tools are egress, and all that their schemas say can be checked'
   }
 })
 
-test('both transports give the same definitions', () => {
+test('both transports return the same definitions', () => {
   const [stdio, web] = [...connections.values()].map(({ fingerprints }) => fingerprints)
   expect(web).toEqual(stdio)
 })
@@ -141,7 +141,7 @@ describe('server-filesystem', () => {
   test('reads and writes files; all tools are egress but the one that the operator lowered', async () => {
     const lowered = files.tools.filter(({ effect }) => effect !== 'egress').map(({ name }) => name)
     expect(lowered).toEqual(['read_text_file'])
-    // The server says of others that they only read, too.
+    // The server declares other tools as read-only, too.
     expect(files.tools.length).toBeGreaterThan(5)
     expect((await callTo(files, 'read_text_file', { path: path.join(root, 'notes.txt') })).value).toMatchObject({
       content: 'grüße',
@@ -150,7 +150,7 @@ describe('server-filesystem', () => {
     expect(await readFile(path.join(root, 'new.txt'), 'utf8')).toBe('new')
   })
 
-  test('what the server refuses is an error that the model can read', async () => {
+  test('a refusal of the server is an error that the model can read', async () => {
     const { outcome, error } = await callTo(files, 'read_text_file', { path: '/etc/passwd' })
     expect(outcome).toBe('error')
     expect(error).toMatchObject({ code: 'mcp-tool-error', message: expect.stringMatching(/denied/) })

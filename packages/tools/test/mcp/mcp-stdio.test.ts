@@ -9,7 +9,7 @@ import { callTo, connected, fake, toolOf } from './connect.ts'
 
 const short = { connectTimeoutMs: 20_000 }
 
-/** Whether a process is there; zombies do not count. */
+/** Returns whether a process exists. Zombies do not count. */
 async function lives(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0)
@@ -36,8 +36,8 @@ beforeAll(async () => {
 })
 afterAll(() => fakes.close())
 
-describe('what a server gives', () => {
-  test('results, errors, structured content and files become results of the tool', async () => {
+describe('the content of a server', () => {
+  test('becomes the result of the tool: text, errors, structured content and files', async () => {
     const [echo, failed, structured, audio] = await Promise.all([
       callTo(fakes, 'echo', { message: 'hi' }),
       callTo(fakes, 'fail'),
@@ -62,7 +62,7 @@ describe('what a server gives', () => {
     })
   })
 
-  test('links are handles that the reader reads by bytes, cutting no character', async () => {
+  test('has links as handles, which are read by bytes without a split character', async () => {
     const { output, details } = await callTo(fakes, 'links')
     expect(details).toEqual({ resourceLinks: [{ uri: 'notes://1', name: 'One', mimeType: 'text/plain', size: 6 }] })
     expect(JSON.stringify(output)).toContain('notes://1')
@@ -73,7 +73,7 @@ describe('what a server gives', () => {
     expect(await fakes.reader('notes://3', { from: 1, to: 3 })).toEqual(new Uint8Array([97, 108]))
   })
 
-  test('annotations lower no effect; what the operator sets by name holds', async () => {
+  test('has annotations that lower no effect, unlike settings of the operator', async () => {
     expect(toolOf(fakes, 'echo')).toMatchObject({ effect: 'egress', title: 'Echo', idempotent: false })
     expect(toolOf(fakes, 'ask')).toMatchObject({ effect: 'egress', idempotent: false })
     expect(toolOf(fakes, 'structured')).toMatchObject({ effect: 'read', roles: { '/of': 'selector' } })
@@ -83,20 +83,20 @@ describe('what a server gives', () => {
   })
 })
 
-describe('hostile servers', () => {
-  test('a question to the user is refused, and server and model are told', async () => {
+describe('a hostile server', () => {
+  test('gets its elicitation refused, as the model learns', async () => {
     const { outcome, error } = await callTo(fakes, 'ask')
     expect(outcome).toBe('error')
-    expect(error?.message).toContain('does not put questions of servers to its user')
+    expect(error?.message).toContain('does not accept elicitations of servers')
     expect(error?.hint).toContain('asked the user for input, which is refused')
   })
 
-  test('garbage, notifications of any kind and answers to nothing are passed over', async () => {
+  test('may send garbage, notifications and unrelated responses, which are ignored', async () => {
     expect(seen(await callTo(fakes, 'chatter'))).toBe('done')
     expect(seen(await callTo(fakes, 'echo', { message: 'still' }))).toBe('said still')
   })
 
-  test('a call ends at its deadline or with its run, and the server is notified', async () => {
+  test('is notified when a call ends at its deadline or with its run', async () => {
     expect(await callTo(fakes, 'hang')).toMatchObject({ outcome: 'timeout', error: { code: 'tool-timeout' } })
     const run = new AbortController()
     const call = callTo(fakes, 'hang', {}, { signal: run.signal })
@@ -106,7 +106,7 @@ describe('hostile servers', () => {
     expect(await callTo(fakes, 'cancelled')).toMatchObject({ value: '2' })
   })
 
-  test('a result that is too long fails its own call alone', async () => {
+  test('fails only the call whose result is too long', async () => {
     const [giant, echo] = await Promise.all([
       callTo(fakes, 'grow', { length: 3_000_000 }),
       callTo(fakes, 'echo', { message: 'hi' }),
@@ -115,7 +115,7 @@ describe('hostile servers', () => {
     expect(seen(echo)).toBe('said hi')
   })
 
-  test('a definition that changes under way makes its tool unusable, the others go on', async () => {
+  test('disables only the tool whose definition it changes', async () => {
     const changing = await connected({ transport: fake() })
     await callTo(changing, 'change')
     const { error } = await callTo(changing, 'echo', { message: 'hi' })
@@ -127,8 +127,8 @@ describe('hostile servers', () => {
   })
 })
 
-describe('starting and ending', () => {
-  test('a command that is not there, one that ends and one that says nothing are told apart', async () => {
+describe('a server process', () => {
+  test('that is missing, that ends and that is silent have different errors', async () => {
     await expect(
       connected({ transport: { type: 'stdio', command: '/nowhere/server' }, ...short }),
     ).rejects.toMatchObject({ code: 'mcp-start-failed', message: expect.stringContaining('ENOENT') })
@@ -142,7 +142,7 @@ describe('starting and ending', () => {
     })
   })
 
-  test('a server that dies fails the call under way and all later ones, saying how it died', async () => {
+  test('that dies fails the running call and all later ones with its exit', async () => {
     const mortal = await connected({ transport: fake() })
     const [hanging, died] = await Promise.all([callTo(mortal, 'hang'), callTo(mortal, 'die')])
     for (const { error } of [hanging, died, await callTo(mortal, 'echo', { message: 'hi' })])
@@ -153,12 +153,12 @@ describe('starting and ending', () => {
       })
   })
 
-  test('close ends the server, one that refuses to, and what it has started', async () => {
+  test('ends with close, with all its children, also if it refuses', async () => {
     const stubborn = await connected({ transport: fake('stubborn') })
     const child = Number((await callTo(stubborn, 'orphan')).value)
     expect(await lives(child)).toBe(true)
     await Promise.all([stubborn.close(), stubborn[Symbol.asyncDispose]()])
-    // On a busy machine what was killed may take a moment to die.
+    // On a busy machine a killed process may take a moment to end.
     await expect.poll(() => lives(child), { timeout: 30_000 }).toBe(false)
     expect((await callTo(stubborn, 'echo', { message: 'hi' })).error?.code).toBe('mcp-closed')
   })

@@ -1,4 +1,4 @@
-// An MCP server over stdio that does what servers should not. Its arguments say how it starts.
+// An MCP server over stdio that misbehaves. Its arguments state how it starts.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 

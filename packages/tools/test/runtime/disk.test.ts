@@ -13,7 +13,7 @@ import { folder } from '../files/folder.ts'
 const text = async (runtime: Runtime, name: string): Promise<string> =>
   new TextDecoder().decode(await runtime.readFile(name))
 
-describe('files', () => {
+describe('files of the disk runtime', () => {
   test('are written with their folders, read back and listed in order', async () => {
     const runtime = nodeRuntime({ cwd: await folder() })
     await runtime.writeFile('b/deep/x.txt', 'grüße')
@@ -26,7 +26,7 @@ describe('files', () => {
     ])
   })
 
-  test('may be named absolutely where that is inside', async () => {
+  test('accept an absolute path inside the root', async () => {
     const cwd = await folder({ 'a.txt': 'x' })
     const runtime = nodeRuntime({ cwd })
     expect(await text(runtime, path.join(cwd, 'a.txt'))).toBe('x')
@@ -34,7 +34,7 @@ describe('files', () => {
     expect(await text(runtime, 'n/b.txt')).toBe('y')
   })
 
-  test('may stand in a root that is a link itself', async () => {
+  test('may be in a root that is a link', async () => {
     const real = await folder({ 'real/a.txt': 'x' })
     await symlink(path.join(real, 'real'), path.join(real, 'link'))
     const runtime = nodeRuntime({ cwd: path.join(real, 'link') })
@@ -44,7 +44,7 @@ describe('files', () => {
     expect(await readFile(path.join(real, 'real/b.txt'), 'utf8')).toBe('y')
   })
 
-  test('are replaced as a whole: a reader sees the old text or the new one, and no temporary file is left', async () => {
+  test('are replaced atomically, without a temporary file left behind', async () => {
     const cwd = await folder()
     const runtime = nodeRuntime({ cwd })
     const versions = Array.from({ length: 8 }, (_, n) => String(n).repeat(100_000))
@@ -55,20 +55,20 @@ describe('files', () => {
     expect(await readdir(cwd)).toEqual(['a.txt'])
   })
 
-  test('keep their permissions when they are replaced', async () => {
+  test('keep their permissions when replaced', async () => {
     const cwd = await folder({ 'run.sh': 'old' })
     await chmod(path.join(cwd, 'run.sh'), 0o750)
     await nodeRuntime({ cwd }).writeFile('run.sh', 'new')
     expect((await stat(path.join(cwd, 'run.sh'))).mode & 0o777).toBe(0o750)
   })
 
-  test('that are too large are refused before they are read', async () => {
+  test('that are too large are rejected before they are read', async () => {
     const cwd = await folder({ 'big.bin': '' })
     await truncate(path.join(cwd, 'big.bin'), 65 * 1024 * 1024)
     await expect(nodeRuntime({ cwd }).readFile('big.bin')).rejects.toMatchObject({ code: 'file-too-large' })
   })
 
-  test('are read by ranges of bytes, however large they are', async () => {
+  test('are read by byte ranges, whatever their size', async () => {
     const cwd = await folder({ 'big.bin': '0123456789' })
     const runtime = nodeRuntime({ cwd })
     const range = async (from: number, to: number) => {
@@ -83,7 +83,7 @@ describe('files', () => {
     expect(await range(2 ** 40 - 1, 2 ** 41)).toEqual(['\0', 2 ** 40])
   })
 
-  test('that are no files are refused, a pipe without waiting for it', async () => {
+  test('that are not regular are rejected, a pipe without waiting', async () => {
     const cwd = await folder({ 'd/a.txt': 'x' })
     const runtime = nodeRuntime({ cwd })
     await runtime.exec('mkfifo pipe')
@@ -94,7 +94,7 @@ describe('files', () => {
     await expect(runtime.list('d/a.txt')).rejects.toMatchObject({ code: 'not-a-folder' })
   })
 
-  test('that are missing are named as they were asked for, with a way out', async () => {
+  test('that are missing are named as requested, with a hint', async () => {
     const cwd = await folder()
     await expect(nodeRuntime({ cwd }).readFile('no/such.txt')).rejects.toMatchObject({
       code: 'file-not-found',
@@ -103,14 +103,14 @@ describe('files', () => {
     })
   })
 
-  test('in a root that is missing are a clear error', async () => {
+  test('in a missing root are a clear error', async () => {
     const cwd = path.join(await folder(), 'gone')
     await expect(nodeRuntime({ cwd }).list('.')).rejects.toMatchObject({ code: 'file-not-found' })
   })
 })
 
-describe('no path leads out of the root', () => {
-  /** A root with a secret beside it and links of every kind in it. */
+describe('no path leaves the root:', () => {
+  /** Returns a root with a secret beside it and links of every kind in it. */
   async function guarded(): Promise<{ runtime: Runtime; outside: string }> {
     const base = await folder({ 'root/in/a.txt': 'inside', 'root/b.txt': 'inside', 'root-secret/s.txt': 'secret' })
     const root = path.join(base, 'root')
@@ -136,7 +136,7 @@ describe('no path leads out of the root', () => {
     '/etc/passwd',
     '/',
     'good/up/s.txt',
-  ])('through %s', async (name) => {
+  ])('not through %s', async (name) => {
     const { runtime } = await guarded()
     await expect(runtime.readFile(name)).rejects.toMatchObject({ code: 'path-outside' })
     await expect(runtime.writeFile(name, 'x')).rejects.toMatchObject({ code: 'path-outside' })
@@ -145,32 +145,32 @@ describe('no path leads out of the root', () => {
   test.for([
     ['..', '../root-secret/s.txt'],
     ['.. that stays inside', 'in/../b.txt'],
-    ['nothing but ..', '..'],
+    ['only ..', '..'],
     ['.. at the end', 'a/..'],
     ['.. and backslashes', 'in\\..\\b.txt'],
     ['a NUL', 'b.txt\0'],
-    ['nothing but a NUL', '\0'],
+    ['only a NUL', '\0'],
     ['5,000 characters', 'x'.repeat(5_000)],
-  ] as const)('with %s, which is refused as it is written', async ([, name]) => {
+  ] as const)('not with %s, which is rejected by its spelling', async ([, name]) => {
     const { runtime } = await guarded()
     await expect(runtime.readFile(name)).rejects.toMatchObject({ code: 'path-invalid' })
     await expect(runtime.writeFile(name, 'x')).rejects.toMatchObject({ code: 'path-invalid' })
     await expect(runtime.list(name)).rejects.toMatchObject({ code: 'path-invalid' })
   })
 
-  test('a neighbour whose name begins like the root is outside', async () => {
+  test('not to a sibling whose name starts like the root', async () => {
     const { runtime, outside } = await guarded()
     await expect(runtime.readFile(path.join(outside, 's.txt'))).rejects.toMatchObject({ code: 'path-outside' })
   })
 
-  test('a link to nothing is not written through', async () => {
+  test('not by writing through a broken link', async () => {
     const { runtime, outside } = await guarded()
     await expect(runtime.writeFile('dangling', 'x')).rejects.toMatchObject({ code: 'path-outside' })
     await expect(runtime.writeFile('dangling/x', 'x')).rejects.toMatchObject({ code: 'path-outside' })
     expect(await readdir(outside)).toEqual(['s.txt'])
   })
 
-  test('a folder that turns into a link while it is used leads nowhere else', async () => {
+  test('not through a folder that becomes a link during its use', async () => {
     const { runtime, outside } = await guarded()
     await runtime.writeFile('flip/s.txt', 'inside')
     const stop = new Uint8Array(new SharedArrayBuffer(1))
@@ -187,13 +187,13 @@ describe('no path leads out of the root', () => {
             mv(at(one), at('flip'))
             mv(at('flip'), at(one))
           } catch {
-            // A write has made the folder anew in between.
+// A write recreated the folder meanwhile.
             try { rmSync(at('flip'), { recursive: true }) } catch {}
           }`,
       { eval: true, workerData: { root: runtime.cwd, outside, stop } },
     )
     const refused: unknown[] = []
-    // On a busy machine the swapper may take its time to begin.
+    // On a busy machine the swapper may start late.
     for (let i = 0; i < 100 || (refused.length === 0 && i < 100_000); i++) {
       const read = await text(runtime, 'flip/s.txt').catch((error: unknown) => void refused.push(error))
       expect(read).not.toBe('secret')
@@ -207,7 +207,7 @@ describe('no path leads out of the root', () => {
     expect(await readdir(outside)).toEqual(['s.txt'])
   })
 
-  test('links that stay inside work, and a list names no other and no folder twice', async () => {
+  test('but links inside work, and a list has each folder once', async () => {
     const { runtime } = await guarded()
     expect(await text(runtime, 'good/a.txt')).toBe('inside')
     await runtime.writeFile('good.txt', 'changed')
@@ -215,7 +215,7 @@ describe('no path leads out of the root', () => {
     expect((await runtime.list('.')).map(({ name }) => name)).toEqual(['b.txt', 'good.txt', 'in'])
   })
 
-  test('an error does not tell what is outside', async () => {
+  test('not by an error about files outside', async () => {
     const { runtime, outside } = await guarded()
     const told = async (name: string): Promise<unknown> =>
       runtime.readFile(name).catch((error: unknown) => String(error))
@@ -225,7 +225,7 @@ describe('no path leads out of the root', () => {
     expect(await told('out.txt')).not.toContain('root-secret')
   })
 
-  test('whatever is named, nothing outside is read or written', async () => {
+  test('not for any path', async () => {
     const { runtime, outside } = await guarded()
     const part = fc.constantFrom(
       '..',

@@ -9,7 +9,7 @@ import type { VercelCommand, VercelSandbox } from '@provost/tools'
 import { FileSystem } from '@vercel/sandbox'
 import { afterAll } from 'vitest'
 
-/** A shell that runs one command after another: to start one from it costs a fraction of what it costs from here. */
+/** A shell that runs one command after another, which is faster than a new shell for each. */
 function startShell() {
   const folder = mkdtempSync(path.join(tmpdir(), 'provost-shell-'))
   const [out, err] = [path.join(folder, 'out'), path.join(folder, 'err')]
@@ -43,7 +43,7 @@ function quoted(word: string): string {
 let shell: ReturnType<typeof startShell> | undefined
 afterAll(() => shell?.stop())
 
-/** A sandbox whose machine is this one: the package's own file system on commands and files of this process. */
+/** A sandbox on this machine: the file system of the package over commands and files of this process. */
 export function fakeSandbox(): VercelSandbox & { readonly stops: number } {
   let stops = 0
   const fs = new FileSystem({

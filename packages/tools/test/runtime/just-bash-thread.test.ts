@@ -1,7 +1,7 @@
 import { justBashRuntime } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 
-/** How often the event loop of this process turned while something was awaited. */
+/** Returns how often the event loop of this process turns until a promise settles. */
 async function turnsDuring<T>(work: () => Promise<T>): Promise<{ readonly turns: number; readonly value: T }> {
   let turns = 0
   let over = false
@@ -18,7 +18,7 @@ async function turnsDuring<T>(work: () => Promise<T>): Promise<{ readonly turns:
   }
 }
 
-/** Commands that compute without a pause, or take all there is. */
+/** Commands that compute without a pause, or use all memory. */
 const hostile: readonly (readonly [name: string, command: string])[] = [
   ['a loop without end', 'while :; do :; done'],
   ['a loop that prints', 'while :; do echo xxxxxxxxxxxxxxxx; done'],
@@ -38,24 +38,24 @@ const hostile: readonly (readonly [name: string, command: string])[] = [
   ['a file that grows', 'echo aaaaaaaaaaaaaaaa > f; while :; do cat f f > g; mv g f; done'],
 ]
 
-/** Those that no limit of the interpreter ends soon, and one that does. */
+/** The commands that no limit of the interpreter ends soon, and one that a limit ends. */
 const sample: ReadonlySet<string> = new Set(['a loop without end', 'a string that doubles', 'jq', 'a sort of much'])
 
-describe('a hostile command', () => {
-  test.for(hostile)('does not hold up this process: %s', async ([name, command], ctx) => {
+describe('a hostile command of justBashRuntime', () => {
+  test.for(hostile)('does not block this process: %s', async ([name, command], ctx) => {
     if (process.env['PROVOST_TEST_FULL'] !== '1' && !sample.has(name)) ctx.skip('in full runs')
     const runtime = justBashRuntime()
     await runtime.writeFile('kept.txt', 'kept')
     const { turns, value } = await turnsDuring(() => runtime.exec(command, { timeout: 250 }))
-    // It ends by a limit of the interpreter, or is killed.
+    // A limit of the interpreter ends the command, or it is killed.
     expect(value.stdout.length).toBeLessThanOrEqual(1024 * 1024)
-    // Where it computes in this thread, there are one or two.
+    // A computation in this thread leaves one or two turns.
     expect(turns).toBeGreaterThan(20)
     expect(new TextDecoder().decode(await runtime.readFile('kept.txt'))).toBe('kept')
     expect((await runtime.exec('echo again')).stdout).toBe('again\n')
   })
 
-  test('that is killed loses what it did to files, and nothing that was done before', async () => {
+  test('that is killed loses its own changes to files, and no earlier ones', async () => {
     const runtime = justBashRuntime({ files: { 'begin.txt': 'begin', 'gone.txt': 'x' } })
     await runtime.exec(
       'echo one > a.txt; mkdir -p d/e; ln -s ../a.txt d/link; chmod 700 a.txt; rm gone.txt; echo 2 > d/e/f',
@@ -69,7 +69,7 @@ describe('a hostile command', () => {
     expect((await runtime.exec('stat -c %a a.txt')).stdout).toContain('700')
   })
 
-  test('that is aborted is killed too, and one that waits for it is aborted at once', async () => {
+  test('that is aborted is killed, and a command in the queue is aborted at once', async () => {
     const runtime = justBashRuntime()
     const [first, second] = [new AbortController(), new AbortController()]
     const running = runtime.exec('while :; do :; done', { signal: first.signal })
@@ -81,7 +81,7 @@ describe('a hostile command', () => {
     expect(await runtime.list('.')).toEqual([])
   })
 
-  test('that leaves more files than are kept is undone', async () => {
+  test('that leaves too many files is undone', async () => {
     const runtime = justBashRuntime()
     await runtime.exec('echo x > x')
     const done = await runtime.exec('for i in 0 1 2; do eval "touch d$i{00000..08999}"; done', { timeout: 60_000 })
@@ -91,7 +91,7 @@ describe('a hostile command', () => {
   })
 })
 
-test('commands see no variables of this process', async () => {
+test('commands see no environment variables of this process', async () => {
   process.env['PROVOST_TEST_SECRET'] = 'hunter2'
   try {
     const { stdout } = await justBashRuntime({ env: { OWN: 'own' } }).exec('env; cat /proc/self/environ')
@@ -102,7 +102,7 @@ test('commands see no variables of this process', async () => {
   }
 })
 
-test('an idle thread does not keep a process alive', async () => {
+test('an idle thread does not keep the process alive', async () => {
   const { execFile } = await import('node:child_process')
   const { promisify } = await import('node:util')
   const source = `import { justBashRuntime } from '@provost/tools'

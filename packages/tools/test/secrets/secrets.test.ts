@@ -13,26 +13,26 @@ const key = secretRef('env:PROVOST_TEST_KEY')
 const parent = createSecretScope({ A: secretRef(() => 'value of a'), B: secretRef(() => 'value of b') })
 const own = createSecretScope({ C: secretRef(() => 'value of c') })
 
-describe('a reference names where a secret is and does not reveal it', () => {
-  test('printed, copied or written as JSON it holds no value and no function', () => {
+describe('a secret reference', () => {
+  test('has no value and no function when it is printed, copied or serialized', () => {
     const custom = secretRef(() => 'sk-live-77')
     expect(inspect([key, custom], { showHidden: true, depth: 9 }) + JSON.stringify([key, custom])).not.toContain('live')
     expect(JSON.stringify(custom)).toBe('{"kind":"secret","from":"custom"}')
   })
 
-  test('a copy of a custom one resolves to nothing', async () => {
+  test('that is a copy of a custom one cannot be resolved', async () => {
     const copy = { ...secretRef(() => 'sk-live-77') }
     await expect(createSecretScope({ K: copy }).resolve('K')).rejects.toMatchObject({ code: 'secret-unavailable' })
   })
 
-  test('a value given in its place is refused, and not repeated', () => {
+  test('rejects a plain value in its place without repeating it', () => {
     expect(() => createSecretScope(JSON.parse('{"K":"sk-live-77"}'))).toThrow(/The secret K is no reference/)
     expect(() => secretRef(JSON.parse('"sk-live-77"'))).toThrow(expect.objectContaining({ code: 'invalid-secret' }))
   })
 })
 
-describe('a scope resolves what it was given', () => {
-  test('from the environment, from a file without its line end, from a function', async () => {
+describe('a secret scope resolves', () => {
+  test('secrets from the environment, a file without its final line break, and a function', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'provost-secret-')), 'key')
     writeFileSync(file, 'from a file\n')
     const scope = createSecretScope({ A: key, B: secretRef(`file:${file}`), C: secretRef(async () => 'asked for') })
@@ -43,14 +43,14 @@ describe('a scope resolves what it was given', () => {
     ])
   })
 
-  test('what it resolves is hidden from then on; what stands in the environment from the start', async () => {
+  test('and hides secrets from then on, and those of the environment from the start', async () => {
     const scope = createSecretScope({ ENV: key, VAULT: secretRef(() => 'from the vault') })
     expect(scope.scrubber.scrub('sk-live-77')).toBe('⟦secret:ENV⟧')
     await scope.resolve('VAULT')
     expect(scope.scrubber.scrub('it is from the vault.')).toBe('it is ⟦secret:VAULT⟧.')
   })
 
-  test('what a source throws is not passed on: it may hold the value', async () => {
+  test('and hides errors of a source, which may contain the value', async () => {
     const scope = createSecretScope({
       K: secretRef(() => {
         throw new Error('could not unwrap sk-live-77')
@@ -61,12 +61,12 @@ describe('a scope resolves what it was given', () => {
     expect(error).toMatchObject({ code: 'secret-unavailable' })
   })
 
-  test.each(['X', '__proto__', 'constructor', 'toString'])('%s, which was not granted, is denied', async (name) => {
+  test.each(['X', '__proto__', 'constructor', 'toString'])('and denies %s, which was not granted', async (name) => {
     await expect(parent.resolve(name)).rejects.toMatchObject({ code: 'secret-denied' })
   })
 })
 
-describe('a child has what it was granted', () => {
+describe('the secret scope of a child', () => {
   const namesOf = (grant: Parameters<typeof childSecrets>[2]) => [...childSecrets(parent, own, grant).refs.keys()]
 
   test.each([
@@ -82,11 +82,11 @@ describe('a child has what it was granted', () => {
     ['allowlist', { inheritSecrets: ['A', 'Z'] }, /secret Z may not be used/],
     ['a name that every object has', { inheritSecrets: ['__proto__'] }, /secret __proto__ may not be used/],
     ['isolated with names', { secrets: 'isolated', inheritSecrets: ['A'] }, /an isolated child inherits none/],
-  ] as const)('names that are not to be had are an error: %s', (_, grant, message) => {
+  ] as const)('rejects names that are not available: %s', (_, grant, message) => {
     expect(() => namesOf(grant)).toThrow(message)
   })
 
-  test('a grandchild cannot be granted what its parent was not', async () => {
+  test('cannot grant what it does not have', async () => {
     const child = childSecrets(parent, own, { inheritSecrets: ['A'] })
     const grandchild = childSecrets(child, createSecretScope(), { inheritSecrets: ['A'] })
     expect(await grandchild.resolve('A')).toBe('value of a')
@@ -94,12 +94,12 @@ describe('a child has what it was granted', () => {
     expect(() => childSecrets(child, createSecretScope(), { inheritSecrets: ['A', 'B'] })).toThrow(/secret B may not/)
   })
 
-  test('a name of its own is not replaced by the one of the parent', async () => {
+  test('prefers its own secret to one of the parent with the same name', async () => {
     const mine = createSecretScope({ A: secretRef(() => 'my own a') })
     expect(await childSecrets(parent, mine, { inheritSecrets: ['A'] }).resolve('A')).toBe('my own a')
   })
 
-  test('what it resolves the parent hides too', async () => {
+  test('lets the parent hide its resolved secrets too', async () => {
     await childSecrets(parent, own).resolve('C')
     expect(parent.scrubber.scrub('value of c')).toBe('⟦secret:C⟧')
   })

@@ -22,7 +22,7 @@ async function only(files: Readonly<Record<string, string | Uint8Array>>): Promi
 }
 
 describe('a folder of skills', () => {
-  it('gives each folder with a SKILL.md, by name, and leaves the others alone', async () => {
+  it('lists each folder with a SKILL.md by name, and ignores others', async () => {
     const root = await folder({
       'b/SKILL.md': skill('beta', 'Second.'),
       'a/SKILL.md': skill('alpha', 'First.'),
@@ -38,12 +38,12 @@ describe('a folder of skills', () => {
     expect(await Promise.all(skills.map(contentOf))).toEqual(['First.', 'Second.'])
   })
 
-  it('may be a skill itself, and may be empty', async () => {
+  it('may itself be a skill, and may be empty', async () => {
     expect((await only({ 'SKILL.md': skill('single') })).name).toBe('single')
     expect(await loadSkills(await folder())).toEqual([])
   })
 
-  it('that is not there is an error that names it', async () => {
+  it('that is missing is an error that names it', async () => {
     const root = await folder({ file: '' })
     await expect(loadSkills(path.join(root, 'nowhere'))).rejects.toThrow(
       /nowhere is not a valid skill: there is nothing/,
@@ -51,7 +51,7 @@ describe('a folder of skills', () => {
     await expect(loadSkills(path.join(root, 'file'))).rejects.toThrow(/it is a file/)
   })
 
-  it('refuses two of one name, and more than 200', async () => {
+  it('rejects two skills of one name, and more than 200', async () => {
     const twice = await folder({ 'a/SKILL.md': skill('same'), 'b/SKILL.md': skill('same') })
     await expect(loadSkills(twice)).rejects.toThrow(/a\/SKILL\.md and .*b\/SKILL\.md are both named same/)
     const many = Object.fromEntries(Array.from({ length: 201 }, (_, i) => [`s${i}/SKILL.md`, skill(`s${i}`)]))
@@ -60,7 +60,7 @@ describe('a folder of skills', () => {
 })
 
 describe('the front matter of a SKILL.md', () => {
-  it('is YAML: folded texts become one line, `when` goes before `description`, the rest is ignored', async () => {
+  it('is YAML: folded texts become one line, `when` precedes `description`, other keys are ignored', async () => {
     const more = 'description: Long ago.\nwhen: >\n  figures are\n  asked for\nmetadata: { version: "1" }\nlicense: MIT'
     expect(
       await only({ 'SKILL.md': `\uFEFF${skill('sql', 'Use SELECT.', more).replaceAll('\n', '\r\n')}` }),
@@ -102,13 +102,13 @@ describe('the front matter of a SKILL.md', () => {
       /SKILL\.md:2 is not a valid skill: its front matter refers to itself too often/,
     ],
     ['of a novel', skill('a', '', `description: "${'x'.repeat(100_000)}"`), /no --- line ends/],
-  ])('%s is refused, with file and line', async (_, text, message) => {
+  ])('that is %s is rejected with file and line', async (_, text, message) => {
     await expect(loadSkills(await folder({ 'x/SKILL.md': text }))).rejects.toThrow(message)
   })
 })
 
-describe('files', () => {
-  it('beside a SKILL.md are named, and read on demand', async () => {
+describe('files of a skill', () => {
+  it('beside its SKILL.md are listed, and read on demand', async () => {
     const found = await only({
       'x/SKILL.md': skill('docs'),
       'x/guide.md': 'The guide.',
@@ -122,7 +122,7 @@ describe('files', () => {
     }
   })
 
-  it('outside the folder of a skill are out of reach, by path and by link', async () => {
+  it('outside its folder are rejected, by path and by link', async () => {
     const root = await folder({
       'x/SKILL.md': skill('x'),
       'x/a.md': '',
@@ -138,7 +138,7 @@ describe('files', () => {
     await expect(Promise.resolve(first?.read?.('gone.md'))).rejects.toThrow(/There is nothing at "gone.md"/)
   })
 
-  it('that are links out of the folder are refused as skills', async () => {
+  it('are no skills if they are links out of the folder', async () => {
     const outside = await folder({ 'SKILL.md': skill('outside') })
     const linked = await folder()
     await symlink(outside, path.join(linked, 'x'))
@@ -148,7 +148,7 @@ describe('files', () => {
     await expect(loadSkills(file)).rejects.toThrow(/x\/SKILL\.md cannot be read\. .* A link on the way leads out/)
   })
 
-  it('that are too big or no text are refused', async () => {
+  it('that are too large or not text are rejected', async () => {
     const big = await folder({ 'x/SKILL.md': skill('big', 'x'.repeat(10_000_000)) })
     await expect(loadSkills(big)).rejects.toThrow(/x\/SKILL\.md has \d+ bytes, more than 262144/)
     const odd = await folder({ 'x/SKILL.md': new Uint8Array([0x2d, 0xff, 0xfe]) })

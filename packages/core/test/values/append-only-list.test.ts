@@ -1,0 +1,38 @@
+import { append, emptyList, indexIn } from '@provost/core'
+import type { AppendOnlyList } from '@provost/core'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+const seen = ({ items, length }: AppendOnlyList<string>): readonly string[] => items.slice(0, length)
+
+test('an append-only list stays unchanged when others grow from it, and finds the index of its keys', () => {
+  const steps = fc.array(fc.record({ from: fc.nat(30), key: fc.constantFrom('a', 'b', 'c', 'd') }), { maxLength: 40 })
+  fc.assert(
+    fc.property(steps, (grown) => {
+      const lists: AppendOnlyList<string>[] = [emptyList]
+      const plain: (readonly string[])[] = [[]]
+      for (const { from, key } of grown) {
+        const at = from % lists.length
+        lists.push(append(lists[at] ?? emptyList, key))
+        plain.push([...(plain[at] ?? []), key])
+      }
+      expect(lists.map(seen)).toEqual(plain)
+      for (const [index, list] of lists.entries()) {
+        for (const key of ['a', 'b', 'c', 'd', 'e']) {
+          const place = plain[index]?.indexOf(key) ?? -1
+          expect(indexIn(list, key)).toBe(place < 0 ? undefined : place)
+        }
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('appending an item copies nothing', () => {
+  let list: AppendOnlyList<number> = emptyList
+  list = append(list, 0)
+  const { items } = list
+  for (let n = 1; n < 1000; n++) list = append(list, n)
+  expect(list.items).toBe(items)
+  expect(list.length).toBe(1000)
+})

@@ -1,0 +1,67 @@
+import type { EntryOf, Json, Label } from '@provost/core'
+
+import type { TaintIndex } from '../taint/taint-index.ts'
+import { createTaintIndex } from '../taint/taint-index.ts'
+import { exactForm } from '../wording/exact-form.ts'
+import type { LeafIndex } from './leaf.ts'
+import type { Shelf } from './source.ts'
+
+/** What a session has read, and from which sources. A cache that each reader of the log builds anew. */
+export interface Provenance extends LeafIndex {
+  readonly trusted: Shelf
+  readonly untrusted: Shelf
+  /** Finds spans of untrusted text, verbatim or rewritten. */
+  readonly index: TaintIndex
+  /** Keys of tool, definition and value that a human approved for the rest of the session. */
+  readonly approved: Set<string>
+  /** Whether the session has read data labelled secret. */
+  secretRead: boolean
+  /** Whether the session has read untrusted content. */
+  untrustedRead: boolean
+  readonly calls: Map<string, OpenCall>
+  /**
+   * Input values of composite calls that the model wrote before it read untrusted content, in exact form. A script
+   * contributes its literals only: `mail.id` in code is not a host.
+   */
+  readonly frozen: string[]
+  readonly waits: Map<string, EntryOf<'wait'>>
+}
+
+/** A call without a result yet. */
+export interface OpenCall {
+  readonly toolName: string
+  input: Json
+  /** Whether the model had read no untrusted content when it wrote the call. */
+  readonly clean?: boolean
+  readonly parentCallId?: string
+  /** Of a composite: the values that its nested calls returned, in loose form. */
+  told?: Set<string>
+}
+
+/** Returns the state of a session that has read nothing. */
+export function emptyProvenance(): Provenance {
+  return {
+    trusted: { sources: [], byWord: new Map() },
+    untrusted: { sources: [], byWord: new Map() },
+    leaves: new Map(),
+    columns: new Map(),
+    index: createTaintIndex(),
+    approved: new Set(),
+    secretRead: false,
+    untrustedRead: false,
+    calls: new Map(),
+    frozen: [],
+    waits: new Map(),
+  }
+}
+
+/** Records the label of something that the session read. */
+export function noteLabel(state: Provenance, label: Label): void {
+  if (label.confidentiality === 'secret') state.secretRead = true
+  if (label.integrity === 'untrusted') state.untrustedRead = true
+}
+
+/** Returns the key of an approved value. */
+export function approvalKey(toolName: string, definitionHash: string, value: string): string {
+  return `${toolName}\n${definitionHash}\n${exactForm(value)}`
+}

@@ -1,0 +1,127 @@
+import type { Json, Label, Steps, ToolOutput } from '@provost/core'
+import { isRecord } from '@provost/core'
+
+import { longText } from '../text/long-text.ts'
+import { exactForm, exactFormSteps, includes, looseForm, looseFormSteps } from '../wording/exact-form.ts'
+import { keepLeaves } from './leaf.ts'
+import type { FieldLabels, OutputValue } from './output-value.ts'
+import { collector, jsonOf, pauseAfter } from './output-value.ts'
+import type { OpenCall, Provenance } from './provenance-state.ts'
+import { noteLabel } from './provenance-state.ts'
+import type { Source } from './source.ts'
+import { shelve } from './source.ts'
+
+/** What is known of an output beside its label. */
+interface From {
+  readonly fields?: FieldLabels
+  readonly call?: OpenCall | undefined
+}
+
+/**
+ * Adds the output of a tool to the state.
+ *
+ * @returns the values of the output in loose form if a composite receives them, else an empty list.
+ */
+export function* addOutput(
+  state: Provenance,
+  toolName: string,
+  output: ToolOutput,
+  label: Label,
+  from: From = {},
+): Steps<readonly string[]> {
+  noteLabel(state, label)
+  const all: OutputValue[] = []
+  const go = collector(jsonOf(output), label, from.fields, all)
+  while (go()) yield
+  // A value that a composite returns unchanged was already read with its nested result, under that label.
+  const told = from.call?.told
+  const found = told
+    ? yield* selected(all, function* (one) {
+        return !told.has(yield* looseFormSteps(one.value))
+      })
+    : all
+  const asked = from.call ? yield* exactFormSteps(JSON.stringify(from.call.input)) : ''
+  const wholes = new Set<string>()
+  const trusted: OutputValue[] = []
+  const untrusted: OutputValue[] = []
+  const pauses = pauseAfter()
+  for (const one of found) {
+    if (pauses(one.value.length)) yield
+    if (one.trusted) trusted.push(one)
+    else untrusted.push(one)
+    const key = one.pointer.slice(one.pointer.lastIndexOf('/') + 1)
+    if (one.trusted && one.pointer !== '' && !isRepeated(from.call?.input, key, one.value))
+      wholes.add(one.value.length > longText ? yield* exactFormSteps(one.value) : exactForm(one.value))
+  }
+  const call = from.call && { toolName: from.call.toolName, input: from.call.input }
+  const common = { name: toolName, label, ...(call && { call }), asked, wholes }
+  if (label.integrity === 'trusted' && trusted.length > 0) {
+    yield* shelve(state.trusted, { ...common, text: yield* joined(trusted, exactForm, exactFormSteps) })
+    for (const one of trusted) {
+      if (pauses(one.value.length)) yield
+      const form = one.value.length > longText ? yield* exactFormSteps(one.value) : exactForm(one.value)
+      if (!includes(asked, form)) yield* state.index.inSteps.exempt(one.value)
+    }
+  }
+  if (untrusted.length > 0 || label.integrity === 'untrusted') {
+    const untrustedLabel: Label = { ...label, integrity: 'untrusted' }
+    const source: Source = {
+      ...common,
+      label: untrustedLabel,
+      text: yield* joined(untrusted, looseForm, looseFormSteps),
+    }
+    state.untrustedRead = true
+    yield* shelve(state.untrusted, source)
+    for (const one of untrusted) {
+      if (pauses(one.value.length)) yield
+      const origin = { source: label.sources[0] ?? toolName, label: untrustedLabel }
+      if (one.value.length > longText) yield* state.index.inSteps.add(one.value, origin)
+      else state.index.add(one.value, origin)
+    }
+    yield* keepLeaves(state, source, found)
+  }
+  if (from.call?.parentCallId === undefined) return []
+  const forms: string[] = []
+  for (const one of all) {
+    if (pauses(one.value.length)) yield
+    forms.push(one.value.length > longText ? yield* looseFormSteps(one.value) : looseForm(one.value))
+  }
+  return forms
+}
+
+/** Returns the values for which `keep` returns true. */
+function* selected(
+  all: readonly OutputValue[],
+  keep: (one: OutputValue) => Steps<boolean>,
+): Steps<readonly OutputValue[]> {
+  const kept: OutputValue[] = []
+  const pauses = pauseAfter()
+  for (const one of all) {
+    if (pauses(one.value.length)) yield
+    if (yield* keep(one)) kept.push(one)
+  }
+  return kept
+}
+
+/** Returns the forms of the values, one a line. */
+function* joined(
+  all: readonly OutputValue[],
+  form: (text: string) => string,
+  formSteps: (text: string) => Steps<string>,
+): Steps<string> {
+  const [only] = all
+  if (only && all.length === 1 && only.value.length <= longText) return form(only.value)
+  const forms: string[] = []
+  const pauses = pauseAfter()
+  for (const one of all) {
+    if (pauses(one.value.length)) yield
+    forms.push(one.value.length > longText ? yield* formSteps(one.value) : form(one.value))
+  }
+  return forms.join('\n')
+}
+
+/** Returns whether a result only repeats an input of its call. */
+function isRepeated(input: Json | undefined, key: string, value: string): boolean {
+  const argument = isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined
+  return (typeof argument === 'string' || typeof argument === 'number') && String(argument) === value
+}
