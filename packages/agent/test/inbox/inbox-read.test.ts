@@ -15,9 +15,12 @@ test('a decision that arrives during a read of the inbox counts before the run s
   const slow: SessionStore = {
     ...store,
     async *inbox(sessionId, after) {
-      const found = await Array.fromAsync(store.inbox(sessionId, after))
-      yield* found
-      if (!found.some(({ token }) => token === 'unrelated')) return
+      let isHeld = false
+      for await (const item of store.inbox(sessionId, after)) {
+        isHeld ||= item.token === 'unrelated'
+        yield item
+      }
+      if (!isHeld) return
       began.resolve()
       await opened.promise
     },
