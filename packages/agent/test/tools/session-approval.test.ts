@@ -2,35 +2,62 @@ import { createAgent } from '@provost/agent'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-test('an approval for the session does not answer a later question that allows only single approvals', async () => {
+/** A session that makes the same payment in each run. Each of its questions may offer an approval for the session. */
+async function paying() {
   const paid: number[] = []
-  let isSticky = true
-  const call = { toolCalls: [{ name: 'pay', input: { sum: 5 } }] }
+  const offers = { sticky: true }
   const agent = createAgent({
     name: 'payer',
     store: memoryStore(),
-    model: scriptedModel([call, { text: 'Paid.' }, call, { text: 'Paid again.' }, call]),
+    model: scriptedModel(
+      [({ messages }) => (messages.at(-1)?.role === 'tool' ? { text: 'Paid.' } : { toolCalls: [call] })],
+      { after: 'repeat-last' },
+    ),
     tools: [
       tool({
         name: 'pay',
         input: z.object({ sum: z.number() }),
-        needsApproval: () => ({ reason: 'money', ...(isSticky && { sticky: 'session' as const }) }),
+        needsApproval: () => ({ reason: 'money', ...(offers.sticky && { sticky: 'session' as const }) }),
         execute: ({ sum }) => paid.push(sum),
       }),
     ],
   })
   const session = await agent.createSession({ id: 's' })
-  session.send('Pay.')
-  const asked = await session.waitForIdle()
-  const id = asked?.pending.approvals[0]?.id ?? ''
-  await session.resolve({ approvals: [{ id, decision: 'approve', sticky: 'session' }] })
-  await session.waitForIdle()
-  session.send('Pay again.')
-  expect([(await session.waitForIdle())?.status, paid]).toEqual(['completed', [5, 5]])
-  isSticky = false
-  session.send('Pay again.')
-  expect([(await session.waitForIdle())?.status, paid]).toEqual(['suspended', [5, 5]])
+  return {
+    paid,
+    offers,
+    /** Asks for a payment. Returns the status of the run. */
+    async pay() {
+      session.send('Pay.')
+      return (await session.waitForIdle())?.status
+    },
+    /** Approves the open question for the session. Returns the status of the run. */
+    async approve() {
+      const id = session.pending.approvals[0]?.id ?? ''
+      await session.resolve({ approvals: [{ id, decision: 'approve', sticky: 'session' }] })
+      return (await session.waitForIdle())?.status
+    },
+  }
+}
+
+const call = { name: 'pay', input: { sum: 5 } }
+
+describe('an approval for the session', () => {
+  test('answers later questions that offer it, and no other questions', async () => {
+    const { paid, offers, pay, approve } = await paying()
+    expect([await pay(), await approve(), await pay(), paid]).toEqual(['suspended', 'completed', 'completed', [5, 5]])
+    offers.sticky = false
+    expect([await pay(), paid]).toEqual(['suspended', [5, 5]])
+  })
+
+  test('counts once where the question did not offer it', async () => {
+    const { paid, offers, pay, approve } = await paying()
+    offers.sticky = false
+    expect([await pay(), await approve(), paid]).toEqual(['suspended', 'completed', [5]])
+    offers.sticky = true
+    expect([await pay(), paid]).toEqual(['suspended', [5]])
+  })
 })
