@@ -34,10 +34,10 @@ async function paying() {
       session.send('Pay.')
       return (await session.waitForIdle())?.status
     },
-    /** Approves the open question for the session. Returns the status of the run. */
-    async approve() {
+    /** Decides the open question for the session. Returns the status of the run. */
+    async decide(decision: 'approve' | 'deny') {
       const id = session.pending.approvals[0]?.id ?? ''
-      await session.resolve({ approvals: [{ id, decision: 'approve', sticky: 'session' }] })
+      await session.resolve({ approvals: [{ id, decision, sticky: 'session' }] })
       return (await session.waitForIdle())?.status
     },
   }
@@ -47,17 +47,28 @@ const call = { name: 'pay', input: { sum: 5 } }
 
 describe('an approval for the session', () => {
   test('answers later questions that offer it, and no other questions', async () => {
-    const { paid, offers, pay, approve } = await paying()
-    expect([await pay(), await approve(), await pay(), paid]).toEqual(['suspended', 'completed', 'completed', [5, 5]])
+    const { paid, offers, pay, decide } = await paying()
+    expect([await pay(), await decide('approve'), await pay(), paid]).toEqual([
+      'suspended',
+      'completed',
+      'completed',
+      [5, 5],
+    ])
     offers.sticky = false
     expect([await pay(), paid]).toEqual(['suspended', [5, 5]])
   })
 
   test('counts once where the question did not offer it', async () => {
-    const { paid, offers, pay, approve } = await paying()
+    const { paid, offers, pay, decide } = await paying()
     offers.sticky = false
-    expect([await pay(), await approve(), paid]).toEqual(['suspended', 'completed', [5]])
+    expect([await pay(), await decide('approve'), paid]).toEqual(['suspended', 'completed', [5]])
     offers.sticky = true
     expect([await pay(), paid]).toEqual(['suspended', [5]])
+  })
+
+  test('is not recorded by a denial', async () => {
+    const { paid, pay, decide } = await paying()
+    expect([await pay(), await decide('deny'), paid]).toEqual(['suspended', 'completed', []])
+    expect([await pay(), paid]).toEqual(['suspended', []])
   })
 })
