@@ -20,6 +20,7 @@ import type { CallState, ChildrenState, SessionState } from '../types/session-st
  *
  * @param composite restricts this to children of this composite and of the calls within it.
  * @returns the entries about them for the log of the run.
+ * @throws ProvostError `fenced` when another process has taken over the session.
  */
 export async function closeChildren(
   scope: RunContext,
@@ -31,6 +32,8 @@ export async function closeChildren(
     // A child that runs in this process ends by itself.
     if (child.joined || scope.children.get(child.callId)?.runs) continue
     if (composite && !isBelow(state, child, composite)) continue
+    // A process that was taken over must not end a log that the new owner resumes.
+    await scope.journal.confirm()
     const entry = await closeChild(scope, child)
     if (entry) joined.push(entry)
   }
