@@ -70,7 +70,7 @@ function briefMail({ text, attachments }: Mail): string {
 
 const findCustomer = tool({
   name: 'find_customer',
-  description: 'Finds customers by e-mail address, customer id or part of the name. "*" returns all customers.',
+  description: 'Finds customers by e-mail address, customer id or part of the name. "*" returns all of them.',
   effect: 'read',
   input: z.object({ query: z.string().min(1) }),
   args: { query: 'selector' },
@@ -173,7 +173,7 @@ const draftReply = tool({
 
 const forwardMail = tool({
   name: 'forward_mail',
-  description: 'Drafts a letter to any address with the mail attached, for instance to pass it to a supplier.',
+  description: 'Drafts a letter to any address with the mail attached, for example to forward it to a supplier.',
   effect: 'egress',
   idempotent: true,
   input: z.object({ mail: mailName.describe('The mail to attach'), to: email, note: z.string().max(20_000) }),
