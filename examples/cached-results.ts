@@ -5,7 +5,7 @@ const rates = tool({
   name: 'exchange_rate',
   effect: 'read',
   input: z.object({ from: z.string(), to: z.string() }),
-  // `share: 'agent'` would give a kept result to everybody: right for rates, wrong for a mailbox.
+  // `share: 'agent'` shares a result between all principals: right for rates, wrong for a mailbox.
   cache: { ttlMs: 60_000 },
   execute({ from, to }) {
     console.log('asking the bank for', from, to)

@@ -14,7 +14,7 @@ const pay = tool({
   }),
   output: z.object({ transferId: z.string(), note: z.string() }),
   args: { iban: 'destination', euros: 'amount', reference: 'content' },
-  // The note may hold anybody's words. The id is the bank's own.
+  // The note may contain text from any sender. The bank generates the id.
   returns: { confidentiality: 'secret', readers: ['finance'], sources: ['bank'] },
   trustedFields: ['/transferId'],
   needsApproval: ({ euros }) => euros > 100 && { reason: `${euros} euros leave the house`, expiresInMs: 3_600_000 },

@@ -10,7 +10,7 @@ const refund = tool({
   execute: ({ orderId, amount }) => `refunded ${amount} on ${orderId}`,
 })
 
-// Without a real model, such as PROVOST_MODEL=anthropic/claude-sonnet-5, two answers by rote.
+// Without a real model, such as PROVOST_MODEL=anthropic/claude-sonnet-5, two scripted responses.
 const model =
   process.env.PROVOST_MODEL ??
   scriptedModel([

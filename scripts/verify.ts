@@ -1,8 +1,8 @@
 /**
  * node scripts/verify.ts [--force]
  *
- * Runs all checks of a change: build, lint with types, format, layers and the tests of each package. Full runs, as in
- * CI, also run the compiler's own check, and check unused and published code. Unchanged checks that passed are
+ * Runs all checks of a change: build, lint with types, format, layers, prose and the tests of each package. Full runs, as
+ * in CI, also run the compiler's own check, and check unused and published code. Unchanged checks that passed are
  * reported from the cache. `--force`, or TURBO_FORCE=true in the environment, runs everything. Ends with the closing
  * line of all tests.
  */
@@ -24,7 +24,7 @@ const present = Object.entries(services).flatMap(([name, there]) => (there ? [na
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 const force = process.argv.includes('--force') || process.env['TURBO_FORCE'] === 'true'
 // The linter has all types and reports their errors too; in full runs the compiler repeats that.
-const checks = ['format', 'boundaries', 'layers', 'workspace', ...(full ? ['types', 'peers', 'unused'] : [])]
+const checks = ['format', 'boundaries', 'layers', 'prose', 'workspace', ...(full ? ['types', 'peers', 'unused'] : [])]
 
 const env: NodeJS.ProcessEnv = {
   ...process.env,

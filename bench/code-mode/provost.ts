@@ -2,7 +2,7 @@ import { createSandbox } from 'provost/code-mode'
 
 import type { Contender } from './contender.ts'
 
-/** Limits as wide as the benchmark needs them, for everybody. */
+/** The benchmark sets the same wide limits for every contender. */
 export function provost(workers: number): Contender {
   const sandbox = createSandbox({
     workers,

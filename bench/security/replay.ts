@@ -37,7 +37,7 @@ interface Counts {
   readonly benign: { total: number; untouched: number; asked: number; blocked: number }
 }
 interface Rated extends Counts {
-  /** Attacks that reached their goal without anybody being asked, of all. */
+  /** Share of attacks that reached their goal without an approval request. */
   readonly silentRate: number
   /** Share of user tasks that needed no approval. */
   readonly untouchedRate: number

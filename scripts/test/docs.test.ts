@@ -65,6 +65,22 @@ test.each(pages)('the links of %s lead to files that are there', (page) => {
   expect(links.filter((target) => !existsSync(join(root, dirname(page), target)))).toEqual([])
 })
 
+/** The anchors of a page's headings, as GitHub writes them. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  const text = read(page).replaceAll(/^```.*?^```$/gms, '')
+  const titles = [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => title.toLowerCase())
+  return new Set(titles.map((title) => title.replaceAll(/[^\p{L}\p{N}\-_ ]/gu, '').replaceAll(' ', '-')))
+}
+
+test.each(pages)('the links of %s lead to headings that are there', (page) => {
+  const links = [...read(page).matchAll(/\]\((?!\w+:)([^)#]*)#([^)]+)\)/g)]
+  const gone = links.filter(([, target = '', anchor = '']) => {
+    const file = target === '' ? page : join(dirname(page), target)
+    return file.endsWith('.md') && !anchorsOf(file).has(anchor)
+  })
+  expect(gone.map(([link]) => link)).toEqual([])
+})
+
 test.each(guides)('the code of %s stands in an example, which the tests run', (page) => {
   const examples = globSync('examples/*.ts', { cwd: root }).map(read)
   const blocks = [...read(page).matchAll(/^```ts\n(.*?)\n```$/gms)].map(([, block = '']) => block)

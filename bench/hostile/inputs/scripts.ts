@@ -189,7 +189,7 @@ const governed: Rows<ModelOutput> = {
     () => code("for (let i = 0; i < 8; i++) await tools.note({ v: '\\uFDFA'.repeat(340000) })"),
     ...work,
   ],
-  'eight texts of U+FDFA to somebody': [
+  'eight texts of U+FDFA to an address': [
     () => code("for (let i = 0; i < 8; i++) await tools.send({ to: 'a@b.example', body: '\\uFDFA'.repeat(340000) })"),
     ...work,
   ],

@@ -22,7 +22,7 @@ const states: Rows<StateText> = {
   'a number of 1 MB': [() => fill('9', mb), not],
   'a key of a prototype': [() => '{"__proto__":{"v":1},"v":1}', not],
   'a constructor': [() => '{"constructor":{"prototype":{}},"v":1}', not],
-  'another agent': [() => change('agent', 'somebody'), 'wrong-agent'],
+  'another agent': [() => change('agent', 'unknown'), 'wrong-agent'],
   'a newer version': [() => change('v', 1e308), 'newer-state'],
   'extensions, 80,000 of them': [
     () => change('manifest', { agent: 'probe', tools: [], extensions: many(80_000, (n) => `e${n}`) }),

@@ -2,7 +2,7 @@ import type { Suite } from '../replay/suite.ts'
 import { made, suiteOf } from './build.ts'
 import type { Goal, OwnCall, OwnTask } from './build.ts'
 
-/** A catalogue with reviews that anybody may write, bookings, mail and a calendar. */
+/** A catalogue with public reviews, bookings, mail and a calendar. */
 const tools = [
   made('get_user_information', 'Returns the name, address, passport and card of the user.', 'reads', {}),
   made('get_all_hotels_in_city', 'Returns the hotels of a city.', 'reads', { city: 'selector' }),

@@ -102,17 +102,17 @@ const places: readonly (readonly [where: string, definition: object])[] = [
 describe.each(places)('an address that stands only in %s', (_, definition) => {
   const what = { tools: [{ name: 'look_up', inputSchema: object, ...definition }] }
 
-  test('is nobody’s word for a call of another tool, also before anything was read', async () => {
+  test('justifies no call of another tool, even before anything is read', async () => {
     const { tools } = await served(what)
     const { asked, ran } = await tried(toSend, [mail], [...tools, sendEmail])
     expect(ran).toEqual([])
     expect(asked).toMatchObject([{ evidence: { origin: 'prose', from: [{ source: 'definition of look_up' }] } }])
-    // Whom the user names gets mail as before.
+    // An address that the user names receives mail as before.
     const meant = await tried(`Send an e-mail to ${evil}.`, [mail], [...tools, sendEmail])
     expect(meant).toMatchObject({ asked: [], ran: ['send_email'] })
   })
 
-  test('is none for a call of its own tool', async () => {
+  test('justifies no call of its own tool', async () => {
     const named = { tools: [{ inputSchema: object, ...definition, name: 'send_email' }] }
     const { tools } = await served(named)
     const { asked, ran, refused } = await tried(
@@ -317,7 +317,7 @@ describe('fingerprints in a file', () => {
       ['b', 'read', true],
       ['c', 'egress', false],
     ])
-    // All that the model writes is what somebody else may have told it: also an address that stands nowhere.
+    // All that the model writes may come from an untrusted author, even an address that occurs in no text.
     const told = await tried(
       toSend,
       [{ ...mail, input: { to: 'bob@corp.example', body: 'hi' } }],

@@ -28,7 +28,7 @@ test.each([
   ['tools that are no list', { tools: 'note' }, 'tools', 'tool({'],
   ['a strategy that does not exist', { toolCollisions: 'rename' }, 'toolCollisions: rename', 'auto-prefix'],
   [
-    'an extension that nobody defined',
+    'an extension made without defineExtension',
     { extensions: [{ name: 'x', hooks: {} }] },
     'extensions[0]',
     'defineExtension({',

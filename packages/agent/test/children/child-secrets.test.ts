@@ -13,7 +13,7 @@ import { readLog } from '../run/run-check.ts'
 
 type Granting = Pick<SpawnOptions, 'secrets' | 'inheritSecrets'>
 
-/** Says what was used by whom, and gives the value away as far as it can. */
+/** A tool that reports which agent used the secret, and leaks the value wherever it can. */
 function use(got: string[], secret: string, more: { readonly needsApproval?: boolean } = {}): Tool {
   return tool({
     name: `use_${secret}`,
@@ -131,7 +131,7 @@ test('a token that comes to a child in its input, a result or an argument stays 
     tools: [said, echo, use(got, 'CLERK'), use(got, 'DESK')],
     secrets: { CLERK: ref('CLERK') },
   })
-  // It has resolved its secret before it asks, so that everybody in this process knows the value.
+  // It resolves its secret before it asks, so every agent in this process knows the value.
   const first: string[] = []
   const root = createAgent({
     name: 'desk',
@@ -208,37 +208,40 @@ test('a composite of a child cannot lend what the child does not have', async ()
 test.for([
   [{ inheritSecrets: ['LENT'] }, ['BANK', 'LENT', 'CLERK']],
   [{ secrets: 'explicit', inheritSecrets: ['LENT'] }, ['LENT']],
-] as const)('whom a child hands over to has its own secrets, unless all is explicit: %o', async ([granting, has]) => {
-  const got: string[] = []
-  const store = memoryStore()
-  const names = ['DESK', 'LENT', 'BANK', 'CLERK']
-  const tools = names.map((name) => use(got, name))
-  const calls = names.map((name) => ({ name: `use_${name}`, input: {} }))
-  const clerk: Agent = createAgent({
-    name: 'clerk',
-    model: scriptedModel([
-      { toolCalls: [{ name: 'transfer_to_bank', input: {} }] },
-      { toolCalls: calls },
-      { text: 'done' },
-    ]),
-    tools,
-    handoffs: () => [handoff(bank)],
-    secrets: { CLERK: ref('CLERK') },
-  })
-  // What it sees of the tree makes the clerk another plan when the conversation comes back.
-  const watch = defineExtension({ name: 'watch', scope: 'tree' })
-  const bank: Agent = createAgent({
-    name: 'bank',
-    model: scriptedModel([{ toolCalls: calls }, { toolCalls: [{ name: 'transfer_to_clerk', input: {} }] }]),
-    tools,
-    handoffs: () => [handoff(clerk)],
-    extensions: [watch],
-    secrets: { BANK: ref('BANK') },
-  })
-  const { result } = await play(desk(clerk, granting, store), store)
-  expect(result.status).toBe('completed')
-  expect(got).toEqual(has.map(passwordOf))
-})
+] as const)(
+  'the handoff target of a child has its own secrets, unless all are explicit: %o',
+  async ([granting, has]) => {
+    const got: string[] = []
+    const store = memoryStore()
+    const names = ['DESK', 'LENT', 'BANK', 'CLERK']
+    const tools = names.map((name) => use(got, name))
+    const calls = names.map((name) => ({ name: `use_${name}`, input: {} }))
+    const clerk: Agent = createAgent({
+      name: 'clerk',
+      model: scriptedModel([
+        { toolCalls: [{ name: 'transfer_to_bank', input: {} }] },
+        { toolCalls: calls },
+        { text: 'done' },
+      ]),
+      tools,
+      handoffs: () => [handoff(bank)],
+      secrets: { CLERK: ref('CLERK') },
+    })
+    // What it sees of the tree makes the clerk another plan when the conversation comes back.
+    const watch = defineExtension({ name: 'watch', scope: 'tree' })
+    const bank: Agent = createAgent({
+      name: 'bank',
+      model: scriptedModel([{ toolCalls: calls }, { toolCalls: [{ name: 'transfer_to_clerk', input: {} }] }]),
+      tools,
+      handoffs: () => [handoff(clerk)],
+      extensions: [watch],
+      secrets: { BANK: ref('BANK') },
+    })
+    const { result } = await play(desk(clerk, granting, store), store)
+    expect(result.status).toBe('completed')
+    expect(got).toEqual(has.map(passwordOf))
+  },
+)
 
 test('in another process a child has what it was lent and nothing else', async () => {
   const got: string[] = []

@@ -231,7 +231,7 @@ test('onApproval of the outermost run is asked for the calls of children', async
   expect(paid).toEqual(['80'])
 })
 
-test('an abort reaches children, and one that ignores its signal holds nobody up', async () => {
+test('an abort reaches children, and a child that ignores its signal delays no other', async () => {
   let heard: AbortSignal | undefined
   const started = Promise.withResolvers<void>()
   const deaf = createAgent({

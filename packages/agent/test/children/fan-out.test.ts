@@ -463,7 +463,7 @@ test('a session remembers a fan-out that was broken off', async () => {
   const children = [worker('a'), worker('b'), { agent: asks, input: 'pay', key: 'asks' }]
   const options = { children, mergeStrategy: 'concat', session, signal: controller.signal } as const
   const waits: unknown = await desk.fanOut(options).catch((error: unknown) => error)
-  if (!(waits instanceof PendingInputError)) throw new Error('It waits for nobody.')
+  if (!(waits instanceof PendingInputError)) throw new Error('The fan-out has no pending waits.')
   expect(waits).toMatchObject({ code: 'pending-input', hint: expect.stringContaining('decisions') })
   const approvals = waits.pending.approvals.map(({ id }) => ({ id, decision: 'approve' as const }))
   expect(approvals).toHaveLength(1)

@@ -91,7 +91,7 @@ test('what is wrong with a call is its result, and the composite goes on', async
     breaks,
     script(async (ctx) => {
       const results = await Promise.all([
-        ctx.call('nobody', {}, { key: '1' }),
+        ctx.call('missing', {}, { key: '1' }),
         ctx.call('add', { a: 'x' }, { key: '2' }),
         ctx.call('breaks', {}, { key: '3' }),
       ])
@@ -100,7 +100,7 @@ test('what is wrong with a call is its result, and the composite goes on', async
   ])
   const seen = await collect(agent().stream('Go.'))
   expectSound(seen)
-  expect(seen.result.text).toMatch(/There is no tool named nobody.*a: Invalid input.*no/)
+  expect(seen.result.text).toMatch(/There is no tool named missing.*a: Invalid input.*no/)
 })
 
 test('hooks judge, rewrite, deny and see what a composite calls', async () => {
@@ -253,7 +253,7 @@ test('remote calls of a composite are given their results by their ids', async (
   expect(second.text).toContain('[{"brought":{"n":1}},{"brought":{"n":2}}]')
 })
 
-test('ctx.wait waits for whoever has the token, also one who was faster', async () => {
+test('ctx.wait receives the delivery for its token, even one that arrived earlier', async () => {
   const { ephemeral: _, ...lasting } = memoryStore()
   const { agent, store } = caller(
     [
@@ -277,7 +277,7 @@ test('ctx.wait waits for whoever has the token, also one who was faster', async 
   expect(asked.text).toContain('Which colour? Blue.')
 })
 
-test('a wait that nobody answers in time throws, and the composite goes on', async () => {
+test('a wait that times out throws, and the composite continues', async () => {
   const { agent } = caller([
     script(async (ctx) => {
       try {

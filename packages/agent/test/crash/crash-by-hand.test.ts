@@ -14,7 +14,7 @@ const full = process.env['PROVOST_TEST_FULL'] === '1'
 const input = z.object({ n: z.number() })
 const agent = createAgent({
   name: 'by-hand',
-  model: 'nobody/at-home',
+  model: 'test/absent',
   tools: [
     tool({ name: 'look', input, effect: 'read', execute: () => 'not called here' }),
     tool({ name: 'pay', input, execute: () => 'not called here' }),

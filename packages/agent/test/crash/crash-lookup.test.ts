@@ -81,7 +81,7 @@ async function afterDeath(dies: 'before' | 'behind', lookup?: Lookup, more: { re
 }
 
 describe('a call that a process died in, of a tool with lookup', () => {
-  test('that was done: what the lookup gives is its result, and nobody is asked', async () => {
+  test('that took effect: the output of the lookup is its result, without an approval request', async () => {
     const { bank, store, session, kill } = await afterDeath('behind')
     const seen = await collect(session.resume())
     expectSound(seen)

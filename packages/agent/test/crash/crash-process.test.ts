@@ -148,7 +148,7 @@ async function tryPoints(site: Site, store: SessionStore, points: readonly Crash
   return tried
 }
 
-/** Nothing finished is done again, and what was begun and may have taken effect not without somebody's word. */
+/** A finished call does not run again. A started call that may have taken effect runs again only after a decision. */
 function expectOnce({ ran, asked, uncertain }: Deeds, { settled, started, answered }: Legacy): void {
   expect(ran.filter((callId) => settled.includes(callId))).toEqual([])
   expect(asked.filter((step) => answered.includes(step))).toEqual([])
@@ -161,7 +161,7 @@ function report(kind: string, tried: readonly Tried[], all: number): void {
   const how = `up to ${pointsInAProcess} in a process`
   const asked = tried.filter(({ uncertain }) => uncertain > 0).length
   process.stdout.write(
-    `crash matrix on ${kind}: tried ${tried.length} of ${all} points (${how}): ${counts.join(', ')}; at ${asked} of them somebody had to look\n`,
+    `crash matrix on ${kind}: tried ${tried.length} of ${all} points (${how}): ${counts.join(', ')}; ${asked} of them needed a decision\n`,
   )
 }
 

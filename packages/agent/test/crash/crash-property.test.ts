@@ -21,7 +21,7 @@ async function stateFrom(world: World, agent: Agent): Promise<State<string> | un
   return RunState.fromJSON(JSON.stringify({ v: 1, manifest, agent: agent.name, cursor }), agent)
 }
 
-test('whatever happens to whom: driver after driver brings a log on until it ends, and it is whole', async () => {
+test('a log that driver after driver continues reaches its end and is complete, wherever each driver dies', async () => {
   const death = fc.constantFrom<Death>('unanswered', 'unwritten', 'refused')
   const lives = fc.array(fc.tuple(fc.nat(7), death), { minLength: 1, maxLength: 4 })
   await fc.assert(

@@ -36,7 +36,7 @@ export interface Deeds {
   readonly ran: string[]
   /** Steps for which it asked the model. */
   readonly asked: number[]
-  /** Calls of which nobody knew whether they had taken effect: somebody looked, and let it run them or not. */
+  /** Uncertain calls, which may have taken effect: a decision lets each run again or not. */
   readonly uncertain: string[]
 }
 
@@ -114,7 +114,7 @@ export function stateFrom(entries: readonly Entry[], sessionId: string, agent: A
   return RunState.fromJSON({ v: 1, manifest, agent: agent.name, cursor }, agent)
 }
 
-/** Goes on with a session from its log, or begins it, until its run ends. Whoever died in it is waited for. */
+/** Resumes a session from its log, or starts it, until its run ends. Waits until the lease of a dead process expires. */
 export async function goOn(
   site: Site,
   sessionId: string,

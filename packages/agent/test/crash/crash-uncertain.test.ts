@@ -74,7 +74,7 @@ describe('a call that a process died in', () => {
   })
 
   test.for<Effect>(['write', 'egress'])(
-    'is uncertain where its tool may have had a %s effect: nobody runs it',
+    'is uncertain and does not run again when its tool may have had a %s effect',
     async (effect) => {
       const { agent, store, keys, state, kill } = await afterDeathIn({ effect })
       const seen = await collect(agent.stream(state))
@@ -95,7 +95,7 @@ describe('a call that a process died in', () => {
     [{ decision: 'done', output: { did: 'before' } }, '"did":"before"', 1],
     [{ decision: 'done' }, '"value":null', 1],
     [{ decision: 'fail' }, 'unknown whether', 1],
-  ])('goes on as somebody decides: %j', async ([decision, said, runs]) => {
+  ])('continues as decided: %j', async ([decision, said, runs]) => {
     const { agent, store, keys, state, kill } = await afterDeathIn({ effect: 'write' })
     const waiting = await agent.run(state)
     const uncertain = waiting.pending.uncertain.map(({ callId }) => ({ callId, ...decision }))

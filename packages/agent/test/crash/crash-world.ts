@@ -42,7 +42,7 @@ export function mortal(world: Pick<World, 'store' | 'stored'>, lives: number, de
     death === 'refused' ? Promise.reject(new Error('the store is gone')) : new Promise<never>(() => {})
   const die = async (): Promise<never> => {
     dead = true
-    // The leases of a dead driver run out; nobody has to wait for them here.
+    // The leases of a dead driver expire at once, so that no test waits for them.
     for (const [log, fence] of held) await store.release(log, fence)
     died.resolve()
     return gone()
@@ -116,7 +116,7 @@ export const calls = (...list: readonly (readonly [name: string, n: unknown])[])
 
 /** Parallel reads and writes, an approval, a remote call, bad input, a failed attempt, a repaired answer. */
 const script: readonly ScriptedStep[] = [
-  { text: 'Let me see.', toolCalls: calls(['look', 1], ['book', 2], ['look', 3], ['book', 4], ['nobody', 5]) },
+  { text: 'Let me see.', toolCalls: calls(['look', 1], ['book', 2], ['look', 3], ['book', 4], ['missing', 5]) },
   { reasoning: 'It costs.', toolCalls: calls(['pay', 80], ['look', 6], ['book', 'x'], ['breaks', 1]) },
   { toolCalls: calls(['courier', 7], ['note', 8], ['note', 9], ['courier', 10]) },
   { text: 'It is done.' },
@@ -171,7 +171,7 @@ export function clerk(world: World, store: SessionStore = world.store, way: Way 
   })
 }
 
-/** Somebody who answers whatever is asked; what took effect is not done again. */
+/** An approver who answers every question; a call that took effect does not run again. */
 export function answers(world: World, pending: PendingWork): Decisions {
   return {
     approvals: pending.approvals.map(({ id }) => ({ id, decision: 'approve' })),

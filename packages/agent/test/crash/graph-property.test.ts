@@ -239,7 +239,7 @@ async function follow(
     if (!sayAt.includes(events.length)) continue
     const { id, runId: to } = event
     const said = { to, mode: events.length % 2 === 0 ? 'steer' : 'queue', input: `to ${to}: ${id}` }
-    await store.deliver('graph', `send/${id}`, said, 'somebody')
+    await store.deliver('graph', `send/${id}`, said, 'sender')
   }
   return events
 }
@@ -292,7 +292,7 @@ function world(graph: Node, store: SessionStore, effects: Effects): Shared & { r
 }
 
 test(
-  'whatever agents do, whoever answers, speaks, aborts or dies: runs end, usage adds up, events lead to the root, histories are well formed, logs replay',
+  'runs end, usage adds up, events lead to the root, histories are well formed and logs replay, whatever agents, approvers and processes do',
   { timeout: 400_000 },
   async () => {
     await fc.assert(
@@ -306,7 +306,7 @@ test(
           cut: fc.double({ min: 0, max: 1, noNaN: true }),
         }),
         async (graph, { approve, abortAt, sayAt, lives, cut }) => {
-          // Anybody can deliver to a store that outlives the process.
+          // Other processes can deliver to a store that outlives this one.
           const { ephemeral: _, ...store } = memoryStore()
           const effects: Effects = new Map()
           const sessionId = 'graph'
@@ -338,7 +338,7 @@ test(
             const all = [...logs.values()].flat()
             expectLetters(logs.values())
             if (result.status === 'suspended') {
-              if (!isWaiting(result.pending)) throw new Error('suspended, and waits for nobody')
+              if (!isWaiting(result.pending)) throw new Error('suspended without a pending wait')
               stream = agent.stream(result.state, answers(result.pending, approve))
               continue
             }

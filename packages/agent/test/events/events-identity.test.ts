@@ -133,7 +133,7 @@ describe('every event', () => {
   })
 })
 
-describe('everybody who listens', () => {
+describe('all subscribers', () => {
   it('gets the same events, with the same frozen payload and a count of their own', async () => {
     const heard: AgentEvent[] = []
     const stream = agentOf({ extensions: [extension('look', { event: (event) => void heard.push(event) })] }).stream(

@@ -101,7 +101,7 @@ describe('the inputFilter of an agent as a tool', () => {
       model: scriptedModel([{ toolCalls: [{ name: 'look', input: {} }] }, asking, { text: 'done' }]),
       tools: [
         look,
-        createAgent({ name: 'lawyer', model: 'nobody/at-home' }).toTool({
+        createAgent({ name: 'lawyer', model: 'test/absent' }).toTool({
           name: 'ask',
           description: 'Ask.',
           inputFilter: filters.bySensitivity({ require: 'internal' }),
@@ -135,7 +135,7 @@ describe('the inputFilter of an agent as a tool', () => {
   })
 
   test('is data: a function is refused when the tool is made', () => {
-    const agent = createAgent({ name: 'lawyer', model: 'nobody/at-home' })
+    const agent = createAgent({ name: 'lawyer', model: 'test/absent' })
     const inputFilter = filters.full
     // @ts-expect-error -- what the compiler refuses is refused at run time, too
     const make = (): unknown => agent.toTool({ name: 'ask', description: 'Ask.', inputFilter })
@@ -279,7 +279,7 @@ test('what work of this process gives to a fan-out passes the hooks as well', as
   const guard = guarding(flows, ({ payload }) =>
     payload.some((message) => textOf(message).includes('bad')) ? { deny: 'bad' } : undefined,
   )
-  const desk = createAgent({ name: 'desk', model: 'nobody/at-home', extensions: [{ ...guard, scope: 'tree' }] })
+  const desk = createAgent({ name: 'desk', model: 'test/absent', extensions: [{ ...guard, scope: 'tree' }] })
   const { output, children } = await desk.fanOut({
     children: [
       { agentId: 'good', invoke: async () => 'good news' },
@@ -338,7 +338,7 @@ test('an answer with a schema stays one, whatever a hook makes of it', async () 
   expect((await run('many')).text).toContain('handoff-denied')
 })
 
-test('wherever its process dies, the same crosses, and nobody is asked again who has answered', async () => {
+test('the same messages cross wherever the process dies, and no answered question is asked again', async () => {
   const start = (store: SessionStore, heard: string[]): Agent => {
     const child = createAgent({
       name: 'lawyer',

@@ -94,7 +94,7 @@ describe('a handoff that returns', () => {
       tools: [look],
       handoffs: [
         handoff(lawyer, { mode: 'return', filter: filters.bySensitivity({ drop: 'secret' }) }),
-        createAgent({ name: 'tax', model: 'nobody/at-home' }),
+        createAgent({ name: 'tax', model: 'test/absent' }),
       ],
       store,
     })

@@ -85,7 +85,7 @@ describe('a session that was handed over', () => {
     const json = JSON.stringify(waiting.state)
 
     const back = createAgent({ name: 'billing', model: recorded([{ text: 'Done.' }], 'b').model, tools: [refund] })
-    const second = createAgent({ name: 'triage', model: 'nobody/at-home', handoffs: [back], store })
+    const second = createAgent({ name: 'triage', model: 'test/absent', handoffs: [back], store })
     const approvals = [{ id: waiting.pending.approvals[0]?.id ?? '', decision: 'approve' } as const]
     const done = await second.run(RunState.fromJSON(json, second), { approvals })
     expect(done).toMatchObject({ status: 'completed', text: 'Done.' })
@@ -209,7 +209,7 @@ test('when the session is closed, the agents that had it hear of it, each extens
       model: scriptedModel([{ text: 'Paid.' }]),
       extensions: [bye('ledger'), shared],
     })
-    const tax = createAgent({ name: 'tax', model: 'nobody/at-home', extensions: [bye('tax')] })
+    const tax = createAgent({ name: 'tax', model: 'test/absent', extensions: [bye('tax')] })
     const model = scriptedModel([transferTo('billing')])
     return createAgent({ name: 'desk', model, handoffs: [billing, tax], extensions: [shared, bye('desk')], store })
   }

@@ -111,7 +111,7 @@ describe('a handoff that transfers', () => {
     const store = memoryStore()
     const target = recorded([{ text: 'I have your file.' }], 'target')
     const billing = createAgent({ name: 'billing', model: target.model })
-    const shipping = createAgent({ name: 'shipping', model: 'nobody/at-home' })
+    const shipping = createAgent({ name: 'shipping', model: 'test/absent' })
     const names = ['transfer_to_billing', 'look', 'transfer_to_shipping', 'transfer_to_billing']
     const caller = recorded([{ toolCalls: names.map((name) => ({ name, input: {} })) }], 'caller')
     const triage = createAgent({
@@ -137,7 +137,7 @@ describe('a handoff that transfers', () => {
     expect(await replaySession(triage, log)).toBeUndefined()
   })
 
-  test('waits for a human whom another call of its step waits for', async () => {
+  test('waits for the human that another call of its step waits for', async () => {
     const target = recorded([{ text: 'Paid and handed over.' }], 'target')
     const billing = createAgent({ name: 'billing', model: target.model })
     const pay = tool({ name: 'pay', input: { type: 'object' }, needsApproval: true, execute: () => 'paid' })
@@ -217,7 +217,7 @@ describe('a summary', () => {
   })
 
   test('that fails changes nothing: the caller goes on', async () => {
-    const billing = createAgent({ name: 'billing', model: 'nobody/at-home' })
+    const billing = createAgent({ name: 'billing', model: 'test/absent' })
     const broken = { error: Object.assign(new Error('no such key'), { statusCode: 401 }) }
     const caller = recorded([transferTo('billing'), broken, { text: 'I answer myself.' }], 'caller')
     const triage = createAgent({
@@ -301,7 +301,7 @@ describe('the handoff hook', () => {
 })
 
 describe('agents and their handoffs', () => {
-  const some = createAgent({ name: 'some', model: 'nobody/at-home' })
+  const some = createAgent({ name: 'some', model: 'test/absent' })
   test.each([
     ['itself', () => [createAgent({ name: 'desk', model: 'x/y' })]],
     ['one twice', () => [some, handoff(some)]],

@@ -281,7 +281,7 @@ describe('after a decision', () => {
     expect(paid).toEqual([])
   })
 
-  it('nobody judges a denied call again', async () => {
+  it('no further hook judges a denied call', async () => {
     const hook = vi.fn((): CallAnswer => ({ ask: { reason: 'over 50' } }))
     const { resume } = await suspended([extension('limits', { 'tool.call': hook })])
     await resume({ decision: 'deny' })
@@ -301,7 +301,7 @@ describe('after a decision', () => {
     expect(again.pending.approvals[0]?.id).not.toBe(approval.id)
   })
 
-  it('a hook that rewrites whatever is approved gets nowhere: nobody is asked for ever', async () => {
+  it('a hook that rewrites each approved call does not cause endless approval requests', async () => {
     let n = 0
     const restless = extension('restless', { 'tool.call': () => ({ args: { amount: ++n } }) })
     const agent = payer([restless, asks('limits', { reason: 'over 50' })])

@@ -93,7 +93,7 @@ describe('an answer of model.error', () => {
     ])
   })
 
-  it('takes another model for the whole step, and the usage belongs to whom it was spent on', async () => {
+  it('takes another model for the whole step, and usage counts for the model that spent it', async () => {
     const store = memoryStore()
     const other = scriptedModel([{ text: 'Full answer', usage: { inputTokens: 5, outputTokens: 2 } }], {
       modelId: 'other',

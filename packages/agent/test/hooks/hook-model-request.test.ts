@@ -288,7 +288,7 @@ describe('hold', () => {
     expect(typesOf(events)).toEqual(typesOf((await outBeforeJudged(undefined, words)).events))
   })
 
-  it('keeps what was held back from everybody when the answer is not let through', async () => {
+  it('shows held text to no subscriber when the response is rejected', async () => {
     for (const verdict of ['stop', 'throw'] as const) {
       const guard = extension('guard', {
         'model.response': (_message, ctx) => {

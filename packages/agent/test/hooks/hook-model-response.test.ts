@@ -131,7 +131,7 @@ describe('repair of what was held back', () => {
     textOf(message).includes('damn') ? { repair: 'Without swearing.' } : undefined,
   )
 
-  it('shows the rejected answer to nobody but the model', async () => {
+  it('shows the rejected response to the model alone', async () => {
     const prompts: ScriptedPrompt[] = []
     const model = scriptedModel([
       { text: ['da', 'mn it'], toolCalls: [say('damn')] },

@@ -136,7 +136,7 @@ describe('event', () => {
   const others = (events: readonly AgentEvent[], type: EventType): number =>
     events.filter((event) => event.type !== type).length
 
-  it('sees every event, also when nobody iterates', async () => {
+  it('sees every event, even without an iterator', async () => {
     const seen: AgentEvent[] = []
     await agentOf(
       [extension('look', { event: (event) => void seen.push(event) })],
@@ -148,7 +148,7 @@ describe('event', () => {
     expect(seen.map(({ seq }) => seq)).toEqual(seen.map((_, index) => index + 1))
   })
 
-  it('gets the same frozen payload as everybody else', async () => {
+  it('receives the same frozen payload as all other subscribers', async () => {
     const seen: AgentEvent[] = []
     const { events } = await watch(
       agentOf(
@@ -200,7 +200,7 @@ describe('event', () => {
     expect(thrown).toBeLessThanOrEqual(others(events, 'agent.error') * 4)
   })
 
-  it('may emit: for everybody, what it emits follows what it reacts to', async () => {
+  it('may emit: every subscriber receives the emitted event after the one that caused it', async () => {
     const counter = extension('counter', {
       event: (event, ctx) => {
         if (event.type === 'text.delta') ctx.emit({ length: event.delta.length })

@@ -80,7 +80,7 @@ const slow: Fold<{ readonly counted: readonly string[] }> = {
   },
 }
 
-test('a fold in steps counts each entry once, whoever asks meanwhile', async () => {
+test('a fold in steps counts each entry once, even if other callers ask meanwhile', async () => {
   const seen: (readonly string[])[] = []
   const agent = runWith(async (ctx) => {
     const first = ctx.foldInTurns(slow)

@@ -112,7 +112,7 @@ test.each(stores)(
 test('a run whose reading fails each time is counted each time', async () => {
   const store = sqlite()
   await abandon(store, 's', 0)
-  const poisoned: SessionStore = { ...store, read: () => expect.fail('a log that brings down whoever reads it') }
+  const poisoned: SessionStore = { ...store, read: () => expect.fail('a log that brings down its reader') }
   const dead = dying(poisoned)
   const agent = createAgent({ name: 'desk', model: scriptedModel([]), store: { ...dead, release: async () => {} } })
   for (let n = 1; n <= mostTakeovers; n++) {

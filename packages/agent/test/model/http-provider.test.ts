@@ -190,7 +190,7 @@ describe.each(Object.entries(providers))('%s behind an agent', (_, { model, name
 
   it('stops in mid-stream on an abort; what was said is kept, and the session goes on', async () => {
     server.play(
-      { text: 'A very long answer that nobody will hear to its end. '.repeat(50), chunkSize: 10, delayMs: 10 },
+      { text: 'A very long answer that no reader takes to its end. '.repeat(50), chunkSize: 10, delayMs: 10 },
       { text: 'Short.' },
     )
     const agent = agentOf()

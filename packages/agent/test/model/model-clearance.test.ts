@@ -102,7 +102,7 @@ describe('a model that is not cleared for a view', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it.each(['agent', 'run', 'tier', 'hook', 'fallback'] as const)('whoever chose it: %s', async (who) => {
+  it.each(['agent', 'run', 'tier', 'hook', 'fallback'] as const)('is rejected when chosen by %s', async (who) => {
     const { spec, sent } = cloud([open, { text: 'never' }])
     const chooser =
       who === 'hook'

@@ -85,7 +85,7 @@ describe('modelFallback', () => {
     ])
   })
 
-  it('counts usage and cost for whom they were spent on, discarded attempts too', async () => {
+  it('counts usage and cost for the model that spent them, discarded attempts too', async () => {
     const store = memoryStore()
     const usage = { inputTokens: 1_000_000, outputTokens: 0 }
     const half = partsModel([

@@ -67,7 +67,7 @@ describe('the tier of a step', () => {
     expect(await modelsOf([calls(...names), done])).toEqual(['balanced', expected])
   })
 
-  it('is not moved by a call that was denied: nobody reads its result', async () => {
+  it('is not changed by a denied call, which has no result to read', async () => {
     const deny = extension('deny', {
       'tool.call': ({ tool: { name } }) => (name === 'hard' ? { deny: 'no' } : undefined),
     })

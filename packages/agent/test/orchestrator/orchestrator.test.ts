@@ -32,7 +32,7 @@ function said(messages: readonly { role: string; content: Parameters<typeof text
 
 describe('agentic', () => {
   const steps = [
-    { text: 'Let me see.', toolCalls: [call('look', 1), call('nobody', 2)] },
+    { text: 'Let me see.', toolCalls: [call('look', 1), call('missing', 2)] },
     { reasoning: 'hm', toolCalls: [call('pay', 3)] },
     { text: 'Done.' },
     { text: 'And that.' },
@@ -120,7 +120,7 @@ describe('an orchestrator', () => {
       ],
       orchestrator: async (run) => {
         const model = scriptedModel([{ text: 'Wish.' }], { modelId: 'wish' })
-        await run.model({ model, tools: ['pay', 'nobody'], tail: [{ content: 'x' }], settings: { seed: 1 } })
+        await run.model({ model, tools: ['pay', 'missing'], tail: [{ content: 'x' }], settings: { seed: 1 } })
       },
     })
     expect((await agent.run('Go.')).text).toBe('Gate.')
@@ -398,7 +398,7 @@ describe('an orchestrator', () => {
   test('leads a loop that is driven by hand, which sees what it wants', async () => {
     const agent = createAgent({
       name: 'by-hand',
-      model: 'nobody/at-home',
+      model: 'test/absent',
       tools: [look],
       async orchestrator(run) {
         run.emit('hello')
@@ -428,7 +428,7 @@ describe('an orchestrator', () => {
       emit: ({ data }) => void asks.push(data),
     })
     expect(status).toBe('completed')
-    expect(asks).toEqual(['hello', ['some/other', 0, 1, 'some/other'], ['nobody/at-home', 1, 0, undefined]])
+    expect(asks).toEqual(['hello', ['some/other', 0, 1, 'some/other'], ['test/absent', 1, 0, undefined]])
     expect(said(foldLog(log).messages)).toEqual([
       'user: Go.',
       'assistant: Answer 1.',

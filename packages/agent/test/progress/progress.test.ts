@@ -63,7 +63,7 @@ describe('artifacts belong to the run that writes them', () => {
     expect(all.map(({ id }) => id)).toEqual(told.map(({ id }) => id))
     expect((await progress.read({ runId, sinceSeq: 0, maxArtifacts: 1 })).map(text)).toEqual(['draft 1'])
     expect(await progress.read({ runId, role: 'plan' })).toEqual([])
-    expect(await progress.read({ runId: 'nobody' })).toEqual([])
+    expect(await progress.read({ runId: 'missing' })).toEqual([])
     // Nothing of it is a session.
     const sessions: string[] = []
     for await (const { id } of later.list()) sessions.push(id)
@@ -71,7 +71,7 @@ describe('artifacts belong to the run that writes them', () => {
     await later.close()
   })
 
-  test('two runs at a time do not read each other, whoever reads outside of runs reads both', async () => {
+  test('concurrent runs do not read each other; a read outside of runs reads both', async () => {
     const store = memoryStore()
     const seen: string[][] = []
     const agent = writer(store, 1, async (self, n) => {
@@ -82,9 +82,9 @@ describe('artifacts belong to the run that writes them', () => {
     const two = writer(store, 1, (self) => self.progress.write('of the other', { role: 'plan', seq: 7 }))
     await Promise.all([agent.run('a'), two.run('b')])
     expect(seen).toEqual([['of 0']])
-    await agent.progress.write('of nobody', { role: 'plan', seq: 9 })
+    await agent.progress.write('of no run', { role: 'plan', seq: 9 })
     const all = await agent.progress.read()
-    expect(all.map(text)).toEqual(['of 0', 'of the other', 'of nobody'])
+    expect(all.map(text)).toEqual(['of 0', 'of the other', 'of no run'])
     expect(all.map((one) => one.runId === undefined)).toEqual([false, false, true])
   })
 

@@ -75,7 +75,7 @@ test.for(Object.entries(ways))(
         expect(await logOf(other, sessionId)).toEqual(entries)
         expect(await linesOf(other, sessionId, { key })).toEqual(lines)
 
-        // Nobody vouches for it: the same words, all of them untrusted, and nothing goes on.
+        // Without a signature the words are the same, all of them untrusted, and nothing resumes.
         const strange = memoryStore()
         await importSession(strange, lines, { id: 'copy' })
         const asked = createAgent({ name: actor.agent.name, model: scriptedModel([{ text: 'ok' }]), store: strange })
@@ -107,7 +107,7 @@ describe('a replay', () => {
     expect(await replaySession(agent, entries)).toBeUndefined()
     expect([asked.length, done.length]).toEqual(before)
 
-    // Somebody changed what the log says of the end.
+    // The end of the log was changed.
     const at = entries.length - 1
     const changed = entries.map((entry, index): Entry => {
       return index === at && entry.type === 'run' && entry.op === 'ended' ? { ...entry, output: 'Refused.' } : entry
@@ -207,11 +207,11 @@ describe('a session that waits', () => {
     await session.resolve({ approvals })
     expect((await session.waitForIdle())?.text).toBe('All done.')
     expect(done).toEqual([5])
-    // Where nobody vouches for it, it is a record.
+    // Without a signature it is a record.
     expect(await importSession(memoryStore(), lines)).toMatchObject({ trusted: false })
   })
 
-  test('waits no more, and is nobody, where no signature vouches for it', async () => {
+  test('has no wait and no principal without a signature', async () => {
     const { tool: payIt, done } = payTool()
     const one = world([{ toolCalls: [pay(7)] }], { tools: [payIt] })
     const session = await one.agent.createSession({ id: 's', principal: { id: 'ann' } })

@@ -109,7 +109,7 @@ describe('a replay follows what goes through a log to and from', () => {
       expect((await alive.result).status).toBe('completed')
       await expectReplay(root, store, (await alive.result).sessionId)
     }
-    // One by one, by whoever comes later.
+    // One by one, in later runs.
     let result = await root.run('Go.')
     for (let round = 0; result.status === 'suspended' && round < 20; round++) {
       const { approvals, remoteCalls, inputs, uncertain } = result.pending
@@ -135,7 +135,7 @@ describe('a replay follows what goes through a log to and from', () => {
     for await (const event of stream) {
       if (event.type !== 'tool.execute.start' || event.toolName !== 'look') continue
       await store.deliver('s', 'send/1', { to: event.runId, mode: 'steer', input: 'This.' }, 'ann')
-      await store.deliver('s', 'send/2', { to: 'nobody', mode: 'steer', input: 'That.' }, 'ann')
+      await store.deliver('s', 'send/2', { to: 'missing', mode: 'steer', input: 'That.' }, 'ann')
     }
     const { pending, state } = await stream.result
     expect((await root.run(state, decisions(pending, 'approve'))).status).toBe('suspended')

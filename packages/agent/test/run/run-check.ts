@@ -70,7 +70,7 @@ export async function expectLogged(store: SessionStore, result: RunResult<unknow
   expect(entries.map((entry) => entry.offset)).toEqual(entries.map((_, index) => index + 1))
   expect(new Set(entries.map((entry) => entry.id)).size).toBe(entries.length)
   if (!entries.every(isLasting)) expect(JSON.parse(JSON.stringify(entries))).toStrictEqual(entries)
-  // What was held back and then sent back for repair is nobody's to see.
+  // Held text of a response that was sent back for repair reaches no subscriber.
   const state = foldLog(entries)
   const messages = state.messages.filter(({ id }) => !state.unsaid.has(id))
   expect(messages.slice(messages.length - result.messages.length)).toEqual(result.messages)
@@ -268,7 +268,7 @@ export function violations(events: readonly AgentEvent[], runId: string): readon
   for (const callId of started) {
     if (!settled.has(callId) && !parked.has(callId)) found.push(`call ${callId} never ends`)
   }
-  // Whoever waited for somebody starts when the answer comes; the others keep the order of the calls.
+  // A call that waited starts when its answer arrives; the others keep the order of the calls.
   const inOrder = started.filter((callId) => !parked.has(callId) && !makers.has(callId) && !resumed)
   expectOrder('starts', inOrder, found)
   expectOrder(

@@ -64,7 +64,7 @@ describe('after an attempt that failed in mid-answer', () => {
     expectSound(seen)
     expect(seen.result).toMatchObject({ status: 'completed', text: 'Full answer' })
     expect(seen.result.messages).toHaveLength(2)
-    // Whoever joins deltas by message and attempt sees two answers, the first of which does not count.
+    // Deltas joined by message and attempt give two answers; the first was discarded.
     const texts = new Map<string, string>()
     for (const { messageId, attempt, delta } of only(seen.events, 'text.delta')) {
       texts.set(`${messageId} ${attempt}`, (texts.get(`${messageId} ${attempt}`) ?? '') + delta)

@@ -71,7 +71,7 @@ test.for(Object.entries(ways))(
           ;({ result } = await watch(actor.agent.stream(state, answers)))
         }
         expect(result.status).not.toBe('suspended')
-        // Whoever leads it was always given back what the log knows.
+        // The orchestrator always received what the log holds.
         expect(result.error).not.toMatchObject({ code: 'orchestrator-diverged' })
         await expectTaken(store, result.sessionId)
       }),

@@ -67,7 +67,7 @@ const toolName = fc.constantFrom(
   'cyclic',
   'risky',
   'far',
-  'nobody',
+  'missing',
 )
 const toolCall = fc.record(
   {
@@ -290,9 +290,9 @@ export function actorOf(play: Script, store: SessionStore, later: Later, orchest
         case 'later':
           return undefined
         case 'throw':
-          throw new Error('nobody at home')
+          throw new Error('no answer')
         case 'never':
-          // Nobody answers: somebody loses patience.
+          // No answer arrives: the caller aborts.
           setImmediate(abort, {})
           return new Promise(() => {})
         default:

@@ -261,7 +261,7 @@ describe('a state is refused', () => {
     ['without its manifest', (json) => ({ ...JSON.parse(json), manifest: {} }), 'invalid-state'],
     ['with entries that are none', (json) => ({ ...JSON.parse(json), entries: [{ id: 1 }] }), 'invalid-state'],
     ['with entries of no known type', (json) => json.replaceAll('"type":"call"', '"type":"cell"'), 'invalid-state'],
-    ['with a message of nobody', (json) => json.replace('"role":"user"', '"role":"boss"'), 'invalid-state'],
+    ['with a message of an unknown role', (json) => json.replace('"role":"user"', '"role":"boss"'), 'invalid-state'],
     [
       'with a child’s entries that are none',
       (json) => ({ ...JSON.parse(json), children: { c: [{ id: 'a', offset: 1, type: 'message' }] } }),
@@ -378,8 +378,8 @@ test('a decision about something that was never asked is refused, and the questi
   const agent = desk(till, store)
   const { json, id } = await suspend(agent)
   const wrong: readonly Decisions[] = [
-    { approvals: [{ id: 'nobody/asked', decision: 'approve' }] },
-    { toolResults: [{ callId: 'nobody/called', output: 1 }] },
+    { approvals: [{ id: 'never/asked', decision: 'approve' }] },
+    { toolResults: [{ callId: 'never/called', output: 1 }] },
     { uncertain: [{ callId: id, decision: 'retry' }] },
   ]
   for (const decisions of wrong) {

@@ -107,7 +107,7 @@ describe('session.compact()', () => {
     expect(session.status).toBe('idle')
   })
 
-  it('needs somebody who does it', async () => {
+  it('needs a compactor', async () => {
     const session = await agentOf([]).createSession({})
     await expect(session.compact()).rejects.toMatchObject({ code: 'no-compactor' })
   })

@@ -72,7 +72,7 @@ test('killed after any append: what was said enters once, and every decision cou
       store: left,
     })
     const opened = await again.agent.resumeSession('s')
-    // The tools that may have run are not run again: somebody says that they have.
+    // The tools that may have run do not run again: a decision states that they have.
     opened.on('tool.uncertain', async ({ callId }) =>
       opened.resolve({ uncertain: [{ callId, decision: 'done', output: 'done' }] }),
     )

@@ -12,7 +12,7 @@ import { gate, heard, pay, payTool, world } from './session-world.ts'
 const code = (expected: string) => expect.objectContaining({ code: expected })
 const far = tool({ name: 'far', input: z.object({ n: z.number().optional() }) })
 
-/** A store that outlives the process, as far as anybody can tell. */
+/** A store that appears to outlive the process. */
 function lasting(): SessionStore {
   const { ephemeral: _, ...store } = memoryStore()
   return store
@@ -170,7 +170,7 @@ describe('in another process', () => {
     expect([(await stream.result).text, done]).toEqual(['Paid.', [5]])
   })
 
-  test('whoever is asked in process is not waited for when somebody else decides, and not asked twice', async () => {
+  test('onApproval is called once and not awaited when another process decides', async () => {
     const store = memoryStore()
     const { tool: payment, done } = payTool()
     const { agent } = world([{ toolCalls: [pay(1), pay(2)] }, { text: 'Done.' }], { tools: [payment], store })
@@ -180,7 +180,7 @@ describe('in another process', () => {
       id: 's',
       onApproval: ({ id }) => {
         asks.push(id)
-        // Somebody else answers the other question meanwhile.
+        // Another process answers the other question meanwhile.
         if (asks.length === 1)
           void store.deliver('s', session.pending.approvals[1]?.id ?? '', { decision: 'approve' }, 'ann')
         return later.promise
@@ -250,7 +250,7 @@ describe('in another process', () => {
     ])
   })
 
-  test('what nobody can say harms nobody: it is reported and taken out', async () => {
+  test('a malformed delivery is reported, removed and has no effect', async () => {
     const store = lasting()
     const work = gate()
     const errors: string[] = []
@@ -290,7 +290,7 @@ describe('in another process', () => {
 })
 
 describe('a send to a suspended session', () => {
-  test('queues, in the store: whoever goes on with the run takes it, once', async () => {
+  test('queues in the store: the process that resumes the run takes it, once', async () => {
     const store = lasting()
     const { tool: payment } = payTool()
     const script = [{ toolCalls: [pay(5)] }, { text: 'Paid.' }, { text: 'And yes.' }]
@@ -359,9 +359,9 @@ describe('abort', () => {
   })
 })
 
-describe('what was sent while somebody else held the session, and died', () => {
+describe('an input that was sent while a process that died held the session', () => {
   async function held(store: SessionStore): Promise<() => Promise<void>> {
-    const lease = await store.lease('s', 'somebody else', 60_000)
+    const lease = await store.lease('s', 'another process', 60_000)
     if (lease === 'busy') throw new Error('busy')
     return () => store.release('s', lease.fence)
   }
@@ -422,7 +422,7 @@ describe('resume', () => {
     const session = await one.agent.createSession({ id: 's' })
     session.send('go')
     await work.entered
-    // The process is gone: nobody renews its lease, and nothing more of it is written.
+    // The process is gone: its lease is not renewed, and it writes nothing more.
     const copy = lasting()
     const lease = await copy.lease('s', 'copy', 1000)
     if (lease === 'busy') throw new Error('busy')
@@ -470,7 +470,7 @@ describe('an approval for the whole session', () => {
     ['the question did not offer it', payTool(), approve, pay(5), {}],
     ['the human did not choose it', payTool({ sticky: 'session' }), { decision: 'approve' } as const, pay(5), {}],
     ['the arguments are others', payTool({ sticky: 'session' }), approve, pay(6), {}],
-    ['it is for somebody else', payTool({ sticky: 'session' }), approve, pay(5), { principal: { id: 'bob' } }],
+    ['it is for another principal', payTool({ sticky: 'session' }), approve, pay(5), { principal: { id: 'bob' } }],
   ])('is asked for again where %s', async (_, { tool: payment }, answer, second, opened) => {
     const { agent } = world([...script.slice(0, 2), { toolCalls: [second] }, { text: 'x' }], { tools: [payment] })
     const session = await agent.createSession({ id: 's', onApproval: () => answer })

@@ -11,7 +11,7 @@ import { gate, heard, pay, payTool, world } from './session-world.ts'
 const code = (expected: string) => expect.objectContaining({ code: expected })
 
 describe('createSession', () => {
-  test('claims its id: a second one of it is refused, here and in whoever shares the store', async () => {
+  test('claims its id: a second session with it is rejected, here and in every process that shares the store', async () => {
     const { agent, store } = world([])
     const session = await agent.createSession({ id: 's1' })
     expect([session.id, session.status, session.messages.length, session.cost]).toEqual(['s1', 'idle', 0, undefined])
@@ -96,7 +96,7 @@ describe('createSession', () => {
 })
 
 describe('resumeSession', () => {
-  test('of an id that nobody created is an error that says so', async () => {
+  test('of an unknown id is an error that says so', async () => {
     const { agent } = world([])
     await expect(agent.resumeSession('nope')).rejects.toThrow(/Session nope does not exist/)
     await expect(agent.resumeSession('nope')).rejects.toThrow(code('unknown-session'))
@@ -269,11 +269,11 @@ describe('send', () => {
     expect(() => session.send('  ')).toThrow(code('invalid-input'))
     // @ts-expect-error there is no such mode
     expect(() => session.send('x', { mode: 'now' })).toThrow(code('invalid-option'))
-    expect(() => session.send('x', { to: 'nobody' })).toThrow(code('unknown-run'))
+    expect(() => session.send('x', { to: 'missing' })).toThrow(code('unknown-run'))
     expect(session.status).toBe('idle')
   })
 
-  test('to a session that somebody else runs is said to them', async () => {
+  test('to a session that another process runs is delivered there', async () => {
     const store = memoryStore()
     const work = gate()
     const one = world([{ toolCalls: [{ name: 'work' }] }, { text: 'Done.' }], { tools: [work.tool], store })
@@ -346,7 +346,7 @@ describe('stream', () => {
       session.send(text)
       await session.waitForIdle()
     }
-    // Once to see that nobody has it, then behind what is known.
+    // Once to see that the id is free, then after the known entries.
     expect(reads).toEqual([0, 1, expect.any(Number)])
     expect(reads[2]).toBeGreaterThan(4)
   })

@@ -202,7 +202,7 @@ describe('a tool.call listener', () => {
     const { agent } = world([{ toolCalls: [callRefund(5)] }, { text: 'Done.' }], { tools: [refund] })
     const session = await agent.createSession()
     const sources: unknown[] = []
-    // @ts-expect-error for those whom no compiler tells
+    // @ts-expect-error for callers without a compiler
     session.on('tool.call', broken).on('agent.error', ({ source }) => sources.push(source))
     session.send('go')
     expect((await session.waitForIdle())?.status).toBe('completed')
@@ -236,7 +236,7 @@ describe('a tool.call listener', () => {
   })
 })
 
-describe('a tool.call listener judges whoever works for the session', () => {
+describe('a tool.call listener judges every agent that works for the session', () => {
   const input = z.object({})
   /** Refunds once, then says what came of it. */
   const teller = () =>
@@ -307,7 +307,7 @@ describe('a tool.call listener judges whoever works for the session', () => {
 
   const beside: readonly (readonly [string, (agent: Agent, session: Session) => Promise<unknown>])[] = [
     ['a fan-out of the agent', (agent, session) => agent.fanOut({ ...fanned(), session })],
-    ['a fan-out of nobody', (_, session) => runFanOut({ ...fanned(), session })],
+    ['a fan-out without an agent', (_, session) => runFanOut({ ...fanned(), session })],
     [
       'an agent that work of a fan-out runs',
       (agent, session) =>
@@ -378,7 +378,7 @@ describe('a tool.call listener judges whoever works for the session', () => {
     expect(sums).toEqual([7])
   })
 
-  test('and nobody escapes it with a copy of the session', async () => {
+  test('and a copy of the session does not escape it', async () => {
     const { agent } = world([])
     const session = await agent.createSession()
     await expect(agent.fanOut({ ...fanned(), session: { ...session } })).rejects.toMatchObject({
@@ -387,7 +387,7 @@ describe('a tool.call listener judges whoever works for the session', () => {
   })
 })
 
-test('an extension of anybody can report what a callback of its own threw', async () => {
+test('any extension can report an error of its own callback', async () => {
   const reporting = extension('reporting', {
     'run.end': (_, ctx) => ctx.report(new Error('callback'), 'mine'),
   })

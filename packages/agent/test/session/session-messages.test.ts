@@ -98,7 +98,7 @@ describe('session.messages', () => {
 })
 
 describe('an edit', () => {
-  test('is seen at once, by the next model call, and by whoever opens the session; the log keeps what was said', async () => {
+  test('is visible at once, to the next model call, and after reopening the session; the log keeps the original', async () => {
     const { session, asked, agent, store } = await talked()
     const first = session.messages[0]
     session.messages.replace(first?.id ?? '', { content: 'stop' })
@@ -242,7 +242,7 @@ describe('a transaction', () => {
     const { session } = await talked()
     const count = session.messages.transaction((draft) => {
       draft.splice(2, 1)
-      expect(transcript(session.messages), 'nobody sees the draft').toEqual(all)
+      expect(transcript(session.messages), 'the draft is invisible').toEqual(all)
       draft.splice(1, 1)
       draft.transaction((same) => same.append({ content: 'x' }))
       return draft.length

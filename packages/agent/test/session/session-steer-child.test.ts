@@ -16,7 +16,7 @@ import { gate, heard, pay, payTool } from './session-world.ts'
 
 const code = (expected: string) => expect.objectContaining({ code: expected })
 
-/** A store that outlives the process, as far as anybody can tell. */
+/** A store that appears to outlive the process. */
 function lasting(): SessionStore {
   const { ephemeral: _, ...store } = memoryStore()
   return store
@@ -212,7 +212,7 @@ describe('from another process', () => {
     expect(await there.deliver('No, this.', { to, key: 'one' })).toBe('duplicate')
   })
 
-  test('what came too late for a child is reported once, and harms nobody', async () => {
+  test('an input that is too late for a child is reported once and has no other effect', async () => {
     const store = lasting()
     const work = gate()
     const session = await boss('tool', worker([work.tool]), store).createSession({ id: 's' })

@@ -52,7 +52,7 @@ describe('a remote call with a deadline', () => {
     expect((await agent.run(state, { toolResults })).text).toContain('"value":"here"')
   })
 
-  test('ends with a timeout when nobody answered in time, and the run goes on', async () => {
+  test('ends with a timeout without an answer, and the run continues', async () => {
     const store = memoryStore()
     const agent = courier(store)
     const first = await agent.run('Fetch.')
@@ -95,7 +95,7 @@ describe('a remote call with a deadline', () => {
     expect(text.match(/left at the door/g)).toHaveLength(2)
   })
 
-  test('takes nobody for the clock who calls himself so', async () => {
+  test('rejects a delivery that claims to be the clock', async () => {
     const agent = courier(memoryStore())
     const { pending, state } = await agent.run('Fetch.')
     const toolResults = pending.remoteCalls.map(({ callId }) => ({ callId, output: 'here', by: 'deadline' }))
@@ -158,12 +158,12 @@ describe('a session that waits', () => {
     expect(done).toEqual([])
   })
 
-  test('goes on by itself also where it was to go on with what nobody waits for', async () => {
+  test('resumes by itself even after a resume with an answer to no wait', async () => {
     const { agent } = world([{ toolCalls: [{ name: 'courier' }] }, { text: 'Without it.' }], { tools: [soon] })
     const session = await agent.createSession()
     session.send('go')
     await session.waitForIdle()
-    const mistaken = await session.resume({ approvals: [{ id: 'nobody', decision: 'approve' }] }).result
+    const mistaken = await session.resume({ approvals: [{ id: 'missing', decision: 'approve' }] }).result
     expect(mistaken).toMatchObject({ status: 'failed', error: { code: 'unknown-wait' } })
     expect(session.status).toBe('suspended')
     const ended = Promise.withResolvers<string>()
@@ -201,7 +201,7 @@ describe('a session that waits', () => {
     expect(await readLog(store, 's')).toHaveLength(length)
   })
 
-  test('in process, a remote call expires while somebody is asked about another', async () => {
+  test('in process, a remote call expires while another call waits for an approver', async () => {
     const { tool: payment, done } = payTool()
     const asked = Promise.withResolvers<'approve'>()
     const { agent } = world([{ toolCalls: [pay(5), { name: 'courier' }] }, { text: 'Paid.' }], {

@@ -173,7 +173,7 @@ describe('slices', () => {
 })
 
 describe('a handle', () => {
-  it('means nothing in another session, nor to whoever guesses the hash', async () => {
+  it('is invalid in another session, even with a guessed hash', async () => {
     const store = durableStore()
     const first = await agentOf({ store, tools: [dump(lines, spills)] }).run('go')
     const entry = spilledIn(await entriesOf(store, first.sessionId))

@@ -69,7 +69,7 @@ describe('a handle that is a URI', () => {
     for (const [answer] of answers) expect(answer).toContain('There is no result with the handle')
   })
 
-  it('gives what nobody trusts', async () => {
+  it('returns untrusted content', async () => {
     const store = memoryStore()
     const model = scriptedModel([{ toolCalls: [read({ handle: 'docs:x' })] }, { text: 'done' }])
     const { sessionId } = await agentOf({ store, model, resultReaders: { docs: () => 'hello' } }).run('go')

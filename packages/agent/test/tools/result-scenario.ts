@@ -10,7 +10,7 @@ import { z } from 'zod'
 
 import { entriesOf, missing } from '../hooks/hook-scenario.ts'
 
-/** A store that outlives its process, as far as anybody can tell. */
+/** A store that appears to outlive its process. */
 export function durableStore(): SessionStore {
   const { ephemeral: _, ...store } = memoryStore()
   return store

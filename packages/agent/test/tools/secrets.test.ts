@@ -56,7 +56,7 @@ function expectHidden(text: string): void {
   expect(text).not.toContain('hunter2')
 }
 
-describe('a secret reaches the tool that declares it and nobody else', () => {
+describe('a secret reaches only the tool that declares it', () => {
   test('its value is in ctx.secrets; events, result, log and export have its token', async () => {
     const got: string[] = []
     const login = tool({

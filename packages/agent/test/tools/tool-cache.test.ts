@@ -96,7 +96,7 @@ describe('a tool that keeps its results', () => {
     ['another session', 't', ann],
     ['another principal', 's', { id: 'bob', roles: ['admin'] }],
     ['a principal of other roles', 's', { id: 'ann', roles: [] }],
-    ['nobody', 's', undefined],
+    ['no principal', 's', undefined],
   ] as const)('does not give it to %s', async (_, session, principal) => {
     const { ask, ran } = setUp(true)
     await ask({ city: 'Oslo' }, 's', ann)
@@ -106,7 +106,7 @@ describe('a tool that keeps its results', () => {
     expect(ran).toHaveLength(2)
   })
 
-  test('gives it to everybody where it says so', async () => {
+  test('shares it between principals if the tool says so', async () => {
     const { ask, ran } = setUp({ share: 'agent' })
     await ask({ city: 'Oslo' }, 's', { id: 'ann' })
     await ask({ city: 'Oslo' }, 't', { id: 'bob' })

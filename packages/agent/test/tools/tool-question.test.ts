@@ -96,7 +96,7 @@ describe('a question of a running tool', () => {
     expect(session.pending.inputs).toEqual([])
   })
 
-  test('stands in session.pending, and takes the first answer from whoever delivers it', async () => {
+  test('is listed in session.pending and takes the first answer delivered', async () => {
     const { ephemeral: _, ...store } = memoryStore()
     const { agent } = shop({ store })
     const session = await agent.createSession({ id: 's' })
@@ -115,13 +115,13 @@ describe('a question of a running tool', () => {
     expect(resolved).toMatchObject([{ token, value: { size: 'M' }, by: 'ann' }])
   })
 
-  test('cannot be put where nobody could ever answer, and the tool is told at once', async () => {
+  test('fails at once in a run where no answer can arrive', async () => {
     const { text, status } = await shop().agent.run('go')
     expect(status).toBe('completed')
     expect(text).toContain('The run has no handler for the question of order.')
   })
 
-  test('that nobody answers ends before its call does', async () => {
+  test('without an answer ends before its call does', async () => {
     const { agent } = shop({ timeoutMs: 200 })
     const seen = await collect(agent.stream('go'))
     const { events, result } = seen

@@ -72,7 +72,7 @@ const inlineWanting = createAgent({
 })
 expectTypeOf(inlineWanting).toEqualTypeOf<Agent<string, User>>()
 
-// An agent that works for another wants what it wants from whoever runs that one: as a tool, and as a target.
+// The context type of a child or a handoff target becomes part of the context type of its caller.
 const clerk = createAgent({ ...base, name: 'clerk', tools: [lookup] })
 const asTool = createAgent({ ...base, tools: [clerk.toTool({ name: 'ask', description: 'Ask.' })] })
 expectTypeOf(asTool).toEqualTypeOf<Agent<string, Db>>()

@@ -15,7 +15,7 @@ export const knownRecipients = defineExtension({
       expectTypeOf(stranger.path).toEqualTypeOf<JsonPointer>()
       const { confidentiality, sources } = ctx.view.label
       if (confidentiality === 'secret') return { deny: `${stranger.value} may not receive secrets` }
-      return { ask: { reason: `nobody named ${stranger.value}`, evidence: { path: stranger.path, sources } } }
+      return { ask: { reason: `the user did not name ${stranger.value}`, evidence: { path: stranger.path, sources } } }
     },
   },
 })

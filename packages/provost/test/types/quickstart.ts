@@ -44,7 +44,7 @@ export async function inputs(signal: AbortSignal): Promise<void> {
   const { messages, sessionId } = await desk.run('text', {
     sessionId: undefined,
     principal: { id: 'ann', roles: ['clerk'] },
-    context: 'nobody asked for it',
+    context: 'not declared',
     signal,
     model: { fast: 'openai/gpt-5.4-mini' },
     settings: { temperature: 0, toolChoice: { tool: 'refund' }, providerOptions: { openai: { store: false } } },
