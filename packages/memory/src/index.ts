@@ -38,7 +38,7 @@ export type {
   Candidate,
   ItemFilter,
   MemoryStore,
-  Near,
+  NearestItem,
   NearestQuery,
   Postings,
   Shelf,

@@ -450,8 +450,8 @@ export type {
   SessionAccess,
   SessionInfo,
   SessionStatus,
-  PassingBuffer,
-  PassingPiece,
+  TransientBuffer,
+  TransientPiece,
   SessionStore,
   StoreLocation,
 } from '@provost/core'

@@ -29,7 +29,7 @@ import type {
 } from '../types/agent.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunHandle } from '../types/run-context.ts'
-import type { Given, SessionOptions } from '../types/session.ts'
+import type { UntypedRunOptions, SessionOptions } from '../types/session.ts'
 import { agentTool } from './agent-tool.ts'
 
 type OutputFrom<O> = O extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<O> : string
@@ -55,11 +55,15 @@ export function createAgent<
   const alone: AgentOptions<O, T, E> = { ...options, handoffs: [] }
   const first = resolveAgent(typeof options?.handoffs === 'function' ? alone : options)
   checkPreferred(first)
-  let plan = typeof options.handoffs === 'function' ? undefined : first
-  const planned = (): ResolvedAgent => (plan ??= resolveAgent(options))
+  let resolved = typeof options.handoffs === 'function' ? undefined : first
+  const planned = (): ResolvedAgent => (resolved ??= resolveAgent(options))
   const running = new Set<RunHandle<Output>>()
 
-  function start(input: Input | RunState<Output>, given: Given | undefined, watched: boolean): RunHandle<Output> {
+  function start(
+    input: Input | RunState<Output>,
+    given: UntypedRunOptions | undefined,
+    watched: boolean,
+  ): RunHandle<Output> {
     checkRunOptions(given, isRunState(input), watched ? 'agent.stream' : 'agent.run')
     if (given?.session && !isRunState(input)) return startIn<Output>(given.session, planned(), input, given, watched)
     const handle = startRun<Output>(planned(), isRunState(input) ? { resume: input } : { input }, given ?? {}, watched)
@@ -76,7 +80,7 @@ export function createAgent<
   }
 
   /** Returns the plan of a session with its own extensions and store. */
-  function planFor({ extensions = [], store = planned().store }: SessionGiven): ResolvedAgent {
+  function agentFor({ extensions = [], store = planned().store }: UntypedSessionOptions): ResolvedAgent {
     if (extensions.length === 0) return planned()
     const { runtime } = planned()
     const more: AgentOptions<O, T> = {
@@ -96,8 +100,8 @@ export function createAgent<
     },
     progress: progressOf(planned),
     scrub: (value) => scrubError(planned().secrets.scrubber, value),
-    stream: (input: Input | RunState<Output>, given?: Given) => start(input, given, true),
-    run: async (input: Input | RunState<Output>, given: Given = {}): Promise<RunResult<Output>> => {
+    stream: (input: Input | RunState<Output>, given?: UntypedRunOptions) => start(input, given, true),
+    run: async (input: Input | RunState<Output>, given: UntypedRunOptions = {}): Promise<RunResult<Output>> => {
       if (!isRunState(input)) checkRunOptions(given, false, 'agent.run')
       const join = isRunState(input) || given.session || given.sessionId !== undefined ? undefined : currentJoin()
       if (!join || isRunState(input)) return start(input, given, false).result
@@ -110,17 +114,17 @@ export function createAgent<
       checkAbortOptions(abortOptions, 'agent.abort')
       await Promise.all([...running].map((handle) => handle.abort(abortOptions)))
     },
-    async createSession(given: SessionGiven & SessionBeginning = {}) {
+    async createSession(given: UntypedSessionOptions & SessionBeginning = {}) {
       checkSessionOptions(given, true)
       const { id, messages, ...opening } = given
       const { store = planned().store, principal } = opening
       const opened = await beginSession(planned(), store, { id, messages, principal })
-      return liveSession({ plan: planFor(opening), agentPlan: planned(), options: opening, track }, opened)
+      return liveSession({ agent: agentFor(opening), ownAgent: planned(), options: opening, track }, opened)
     },
-    async resumeSession(id: string, given: SessionGiven = {}) {
+    async resumeSession(id: string, given: UntypedSessionOptions = {}) {
       checkSessionOptions(given, false)
       const opened = await reopenSession(planned(), given.store ?? planned().store, id)
-      return liveSession({ plan: planFor(given), agentPlan: planned(), options: given, track }, opened)
+      return liveSession({ agent: agentFor(given), ownAgent: planned(), options: given, track }, opened)
     },
     releaseQuarantine: (id, { store = planned().store } = {}) => store.releaseQuarantine(id),
   }
@@ -128,4 +132,4 @@ export function createAgent<
   return Object.freeze(agent)
 }
 
-type SessionGiven = SessionOptions & { readonly context?: unknown }
+type UntypedSessionOptions = SessionOptions & { readonly context?: unknown }

@@ -24,15 +24,15 @@ export function whoAsks(agent: Spawnable): Asker | undefined {
   for (let next = todo.pop(); next; next = todo.pop()) {
     if (seen.has(next) || !isAgent(next)) continue
     seen.add(next)
-    const plan = resolvedAgentOf(next)
-    const extension = plan.extensions.find(mayAsk)
-    if (extension) return { agent: plan.name, kind: 'extension', name: extension.name }
-    for (const tool of plan.tools.values()) {
-      if (tool['~tool'].needsApproval) return { agent: plan.name, kind: 'tool', name: tool.name }
+    const resolved = resolvedAgentOf(next)
+    const extension = resolved.extensions.find(mayAsk)
+    if (extension) return { agent: resolved.name, kind: 'extension', name: extension.name }
+    for (const tool of resolved.tools.values()) {
+      if (tool['~tool'].needsApproval) return { agent: resolved.name, kind: 'tool', name: tool.name }
       const child = agentBehind(tool)
       if (child) todo.push(child)
     }
-    for (const handoff of plan.handoffs.values()) todo.push(targetOf(handoff))
+    for (const handoff of resolved.handoffs.values()) todo.push(targetOf(handoff))
   }
   return undefined
 }

@@ -9,9 +9,9 @@ import type { ParentRun } from '../types/run-tree.ts'
  * Waits for the lease of a child's log. The writer of the parent's log also writes the child's, so an earlier lease
  * belongs to a process that died or was taken over, and expires.
  */
-export async function awaitLease(plan: ResolvedAgent, log: string, signal: AbortSignal): Promise<Lease | undefined> {
+export async function awaitLease(agent: ResolvedAgent, log: string, signal: AbortSignal): Promise<Lease | undefined> {
   for (;;) {
-    const lease = await holdLease(plan.store, log, plan.leaseMs, 'part')
+    const lease = await holdLease(agent.store, log, agent.leaseMs, 'part')
     if (lease || signal.aborted) return lease
     await delay(leaseWaitMs, undefined, { signal }).catch(() => {})
   }
@@ -20,13 +20,13 @@ export async function awaitLease(plan: ResolvedAgent, log: string, signal: Abort
 const leaseWaitMs = 100
 
 /** Returns a lease that is lost together with the lease of a log above. */
-export function leaseBelow(lease: Lease, lineage: ParentRun): Lease {
+export function childLease(lease: Lease, parentRun: ParentRun): Lease {
   return {
     ...lease,
     // The lease of the session's own log decides for the logs below.
-    steady: () => lineage.steady(),
+    steady: () => parentRun.steady(),
     confirm() {
-      const [above, own] = [lineage.confirm(), lease.confirm()]
+      const [above, own] = [parentRun.confirm(), lease.confirm()]
       return above || own ? Promise.all([above, own]).then(() => {}) : undefined
     },
   }

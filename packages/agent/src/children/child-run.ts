@@ -22,25 +22,25 @@ import type { LogSnapshot } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { ActiveChild, ParentRun } from '../types/run-tree.ts'
-import type { ChildrenState, SessionState } from '../types/session-state.ts'
-import type { Given } from '../types/session.ts'
+import type { ChildState, SessionState } from '../types/session-state.ts'
+import type { UntypedRunOptions } from '../types/session.ts'
 import { closeChild } from './close-children.ts'
 import type { WaitMirror } from './wait-mirror.ts'
 import { createWaitMirror } from './wait-mirror.ts'
 
 /** What spawning needs from its composite. */
-export interface Spawning {
-  readonly acts: Operations
+export interface SpawnHost {
+  readonly operations: Operations
   /** Awaits work of the runtime. A failure ends the run. */
-  sure<T>(work: Promise<T>): Promise<T>
+  failRunOnError<T>(work: Promise<T>): Promise<T>
   /** Throws if the composite has ended. */
-  heed(): void
+  throwIfOver(): void
   /** Aborted when the composite ends. */
   readonly signal: AbortSignal
   /** Whether the composite was suspended at its position in the log. */
-  isLeft(): boolean
+  isDetached(): boolean
   /** Whether the id belongs to a call. */
-  knows(id: string): boolean
+  hasCall(id: string): boolean
   /** Runs `fn` once for each id. */
   memo<T>(id: string, fn: () => Promise<T>): Promise<T>
   /** Waits for a decision from outside the run. */
@@ -51,27 +51,27 @@ export interface Spawning {
 export type Place = () => MaybePromise<() => void>
 
 /** A child with everything needed to run it. */
-export interface Spawned {
-  readonly scope: RunContext
-  readonly child: ChildrenState
-  readonly plan: ResolvedAgent
+export interface SpawnedChild {
+  readonly ctx: RunContext
+  readonly child: ChildState
+  readonly agent: ResolvedAgent
   readonly input: Input
   readonly secrets: SecretScope
-  readonly one: Operation
-  readonly host: Spawning
+  readonly operation: Operation
+  readonly host: SpawnHost
   readonly place: Place
   /** Aborts this child alone. */
   readonly signal?: AbortSignal | undefined
   /** Called with `true` when the child starts to wait, and with `false` when it resumes. */
-  readonly waits?: ((now: boolean) => void) | undefined
+  readonly onParkedChange?: ((now: boolean) => void) | undefined
   /** Run options from the caller that started it. */
-  readonly wanted?: Given | undefined
+  readonly options?: UntypedRunOptions | undefined
   /** Returns the rest of a grant that it shares with other children. */
   readonly within?: (() => Grant) | undefined
 }
 
-interface Carried extends Spawned {
-  readonly known: LogSnapshot
+interface RunningChild extends SpawnedChild {
+  readonly snapshot: LogSnapshot
   readonly mirror: WaitMirror
 }
 
@@ -80,97 +80,97 @@ interface Carried extends Spawned {
  *
  * @param fresh whether the child is new and has no log.
  */
-export async function runNestedChild(spawned: Spawned, fresh: boolean): Promise<RunResult<unknown>> {
-  const { scope, child, plan, one, host, signal } = spawned
-  const { state } = scope
-  const known = logSnapshot(scope.sessionId)
-  if (!fresh) applyEntries(known, await readLog(plan.store, child.log))
-  const carried: Carried = { ...spawned, known, mirror: createWaitMirror(scope, child, known) }
+export async function runNestedChild(spawned: SpawnedChild, fresh: boolean): Promise<RunResult<unknown>> {
+  const { ctx, child, agent, operation, host, signal } = spawned
+  const { state } = ctx
+  const snapshot = logSnapshot(ctx.sessionId)
+  if (!fresh) applyEntries(snapshot, await readLog(agent.store, child.log))
+  const carried: RunningChild = { ...spawned, snapshot, mirror: createWaitMirror(ctx, child, snapshot) }
   const { callId: runId, parentCallId: parent } = child
-  const op = { kind: 'child', id: runId, parent, runId, agent: plan.name } as const
-  scope.tree.logs.set(child.log, known.state)
-  const look = (): void => one.look?.()
+  const op = { kind: 'child', id: runId, parent, runId, agent: agent.name } as const
+  ctx.tree.childLogs.set(child.log, snapshot.state)
+  const look = (): void => operation.recheck?.()
   signal?.addEventListener('abort', look)
   try {
     for (;;) {
-      const result = isOver(known.state)
-        ? await childResult(scope, child, plan, known.state)
-        : await inSlot(carried, () => around(scope, op, () => runChild(carried)))
-      if (result.status !== 'suspended') await endLog(carried)
+      const result = isOver(snapshot.state)
+        ? await childResult(ctx, child, agent, snapshot.state)
+        : await inSlot(carried, () => around(ctx, op, () => runChild(carried)))
+      if (result.status !== 'suspended') await endChildLog(carried)
       await join(carried, result)
-      scope.children.delete(runId)
+      ctx.children.delete(runId)
       if (result.status !== 'suspended') {
-        reportUndelivered(scope, child, known.state)
+        reportUndelivered(ctx, child, snapshot.state)
         return result
       }
-      const waits = [...known.state.waits.keys()]
-      spawned.waits?.(true)
+      const waits = [...snapshot.state.waits.keys()]
+      spawned.onParkedChange?.(true)
       try {
-        await host.acts.until(
-          one,
+        await host.operations.waitUntil(
+          operation,
           () => waits.length === 0 || waits.some((token) => !state.waits.has(token)) || signal?.aborted === true,
         )
       } catch (thrown) {
         // The composite is over, so the child cannot resume: its log is ended, too.
-        if (!host.isLeft()) await join(carried, await runChild(carried)).catch(() => {})
+        if (!host.isDetached()) await join(carried, await runChild(carried)).catch(() => {})
         throw thrown
       } finally {
-        spawned.waits?.(false)
+        spawned.onParkedChange?.(false)
       }
     }
   } finally {
     signal?.removeEventListener('abort', look)
-    scope.children.delete(runId)
-    if (!host.isLeft()) scope.tree.logs.delete(child.log)
+    ctx.children.delete(runId)
+    if (!host.isDetached()) ctx.tree.childLogs.delete(child.log)
   }
 }
 
 /** Ends the log of a child that was aborted before it resumed. No run would ever close it. */
-async function endLog({ scope, child, plan, known }: Carried): Promise<void> {
-  if (!known.state.run || isOver(known.state)) return
+async function endChildLog({ ctx, child, agent, snapshot }: RunningChild): Promise<void> {
+  if (!snapshot.state.run || isOver(snapshot.state)) return
   try {
-    await scope.journal.confirm()
-    await closeChild(scope, child)
-    applyEntries(known, await readLog(plan.store, child.log, offsetOf(known.state)))
+    await ctx.logWriter.confirm()
+    await closeChild(ctx, child)
+    applyEntries(snapshot, await readLog(agent.store, child.log, offsetOf(snapshot.state)))
   } catch {
     // The store fails, or another process owns the log. The result of the child still counts here.
   }
 }
 
 /** Records the result of a child in the log of its parent. */
-async function join({ scope, child, known, mirror }: Carried, result: RunResult<unknown>): Promise<void> {
+async function join({ ctx, child, snapshot, mirror }: RunningChild, result: RunResult<unknown>): Promise<void> {
   // The log of the parent has the waits of a child before the child counts as waiting.
   await mirror.settle()
   const { status, usage, error } = result
-  const { toolCalls, steps } = usageOfBudget(known.state.run)
-  const label = joinLabels(child.label, known.state.viewLabel)
-  const handoffs = known.state.run ? handoffsOfRun(known.state.run) : 0
+  const { toolCalls, steps } = usageOfBudget(snapshot.state.run)
+  const label = joinLabels(child.label, snapshot.state.viewLabel)
+  const handoffs = snapshot.state.run ? handoffsOfRun(snapshot.state.run) : 0
   const came = {
     status,
     usage,
     toolCalls,
     steps,
     label,
-    ...(known.state.run && { bytes: known.state.run.bytes }),
+    ...(snapshot.state.run && { bytes: snapshot.state.run.bytes }),
     ...(handoffs > 0 && { handoffs }),
     ...(error && { error: toErrorInfo(error) }),
   }
-  await scope.journal.append([joinedEntry(scope.state, child, offsetOf(known.state), came)])
-  if (status !== 'suspended') scope.tree.meter.joined(child.callId)
+  await ctx.logWriter.append([joinedEntry(ctx.state, child, offsetOf(snapshot.state), came)])
+  if (status !== 'suspended') ctx.tree.meter.joined(child.callId)
 }
 
 /** Returns the result of a child from its log. */
 export async function childResult(
-  scope: RunContext,
-  child: ChildrenState,
-  plan: ResolvedAgent,
+  ctx: RunContext,
+  child: ChildState,
+  agent: ResolvedAgent,
   state: SessionState,
 ): Promise<RunResult<unknown>> {
-  const ids = { sessionId: scope.sessionId, runId: child.callId }
+  const ids = { sessionId: ctx.sessionId, runId: child.callId }
   const status = state.run?.status
-  if (status !== undefined && status !== 'running') return runResult<unknown>(plan, state, ids)
-  const error = child.joined?.error
-  return brokenResult<unknown>(plan, state, ids, error ? fromErrorInfo(error) : undefined)
+  if (status !== undefined && status !== 'running') return runResult<unknown>(agent, state, ids)
+  const error = child.completion?.error
+  return brokenResult<unknown>(agent, state, ids, error ? fromErrorInfo(error) : undefined)
 }
 
 function isOver({ run }: SessionState): boolean {
@@ -178,11 +178,11 @@ function isOver({ run }: SessionState): boolean {
 }
 
 /** Runs a child in a slot. A child that waits holds no slot. */
-async function inSlot<T>({ host, place }: Carried, run: () => Promise<T>): Promise<T> {
+async function inSlot<T>({ host, place }: RunningChild, run: () => Promise<T>): Promise<T> {
   const entering = place()
   const leave = isPromise(entering) ? await entering : entering
   try {
-    host.heed()
+    host.throwIfOver()
     return await run()
   } finally {
     leave()
@@ -190,38 +190,38 @@ async function inSlot<T>({ host, place }: Carried, run: () => Promise<T>): Promi
 }
 
 async function runChild({
-  scope,
+  ctx,
   child,
-  plan,
+  agent,
   input,
   secrets,
-  one,
+  operation,
   host,
-  known,
+  snapshot,
   mirror,
   signal,
-  wanted = {},
+  options: wanted = {},
   within,
-}: Carried): Promise<RunResult<unknown>> {
-  const { run } = known.state
-  const mailbox = createPendingInputs()
+}: RunningChild): Promise<RunResult<unknown>> {
+  const { run } = snapshot.state
+  const pendingInputs = createPendingInputs()
   const handed = new Set<string>()
   const feed = (): void => {
-    passOn(child, known.state, mailbox)
-    handOver(scope, child, known.state, mailbox, handed)
+    forwardDecisions(child, snapshot.state, pendingInputs)
+    handOver(ctx, child, snapshot.state, pendingInputs, handed)
   }
-  const lineage = lineageOf({ scope, child, secrets, known, mirror, within }, mailbox)
+  const parentRun = lineageOf({ ctx, child, secrets, snapshot, mirror, within }, pendingInputs)
   const start = run
-    ? { resume: localState(run.manifest, cursorOf(known.state, scope.sessionId, child.callId)), own: true as const }
+    ? { resume: localState(run.manifest, cursorOf(snapshot.state, ctx.sessionId, child.callId)), own: true as const }
     : { input }
-  const { given } = scope
+  const { options } = ctx
   const { session: _, sessionId: __, signal: ___, ...own } = wanted
-  const { children, reservations } = scope.tree
+  const { children, reservations } = ctx.tree
   const live: ActiveChild = {
     ...(child.grant && { grant: child.grant }),
-    runs: true,
+    isRunning: true,
     spent() {
-      const spent = usageOfBudget(known.state.run, children.get(child.callId))
+      const spent = usageOfBudget(snapshot.state.run, children.get(child.callId))
       const { tokens, cost, toolCalls, steps } = reservations.get(child.callId)?.total() ?? noSpending
       return {
         tokens: spent.tokens + tokens,
@@ -232,29 +232,29 @@ async function runChild({
     },
   }
   feed()
-  scope.children.set(child.callId, live)
-  one.look = feed
-  const handle = scope.startRun<unknown>(
-    plan,
+  ctx.children.set(child.callId, live)
+  operation.recheck = feed
+  const handle = ctx.startRun<unknown>(
+    agent,
     start,
     {
-      ...(given.principal && { principal: given.principal }),
-      ...(given.onInput && { onInput: given.onInput }),
-      context: given.context,
+      ...(options.principal && { principal: options.principal }),
+      ...(options.onInput && { onInput: options.onInput }),
+      context: options.context,
       ...own,
     },
     false,
     undefined,
-    lineage,
+    parentRun,
   )
   const abort = (): void => {
     // Half the grace of the parent, so that the child ends before its parent stops waiting.
-    void handle.abort({ graceMs: Math.floor(scope.graceMs / 2), onPendingApprovals: scope.pendingPolicy() })
+    void handle.abort({ graceMs: Math.floor(ctx.graceMs / 2), onPendingApprovals: ctx.pendingPolicy() })
   }
   const ends = signal ? [host.signal, signal] : [host.signal]
   if (ends.some(({ aborted }) => aborted)) abort()
   else for (const end of ends) end.addEventListener('abort', abort, { once: true })
-  const timer = timeOut(child.grant, known.state, (ms) =>
+  const timer = timeOut(child.grant, snapshot.state, (ms) =>
     handle.fail({ code: budgetExceeded, message: `The grant of ${ms} ms is used up.` }),
   )
   try {
@@ -262,9 +262,9 @@ async function runChild({
   } finally {
     clearTimeout(timer)
     for (const end of ends) end.removeEventListener('abort', abort)
-    one.look = undefined
+    operation.recheck = undefined
     // Its spending counts here until the log records it.
-    live.runs = false
+    live.isRunning = false
   }
 }
 
@@ -280,57 +280,57 @@ function timeOut(
 }
 
 /** Passes decisions that the runs above received on the child's waits on to the child. */
-function passOn({ given }: ChildrenState, state: SessionState, mailbox: PendingInputs): void {
+function forwardDecisions({ waitAnswers }: ChildState, state: SessionState, pendingInputs: PendingInputs): void {
   let any = false
-  for (const [token, { value, by, at }] of given) {
-    if (state.resolved.has(token) || mailbox.deliveries.has(token)) continue
+  for (const [token, { value, by, at }] of waitAnswers) {
+    if (state.resolvedWaits.has(token) || pendingInputs.deliveries.has(token)) continue
     // An expired wait is detected by the child itself.
     if (by === clock) continue
-    mailbox.deliveries.set(token, { id: token, token, value, by, at })
+    pendingInputs.deliveries.set(token, { id: token, token, value, by, at })
     any = true
   }
-  if (any) notify(mailbox)
+  if (any) notify(pendingInputs)
 }
 
 function lineageOf(
   {
-    scope,
+    ctx,
     child,
     secrets,
-    known,
+    snapshot,
     mirror,
     within,
-  }: Pick<Carried, 'scope' | 'child' | 'secrets' | 'known' | 'mirror' | 'within'>,
-  mailbox: PendingInputs,
+  }: Pick<RunningChild, 'ctx' | 'child' | 'secrets' | 'snapshot' | 'mirror' | 'within'>,
+  pendingInputs: PendingInputs,
 ): ParentRun {
-  const { lineage, journal, state } = scope
+  const { parentRun, logWriter, state } = ctx
   const { run } = state
-  const asked = run && callOf(run, child.parentCallId)?.errand && run
+  const asked = run && callOf(run, child.parentCallId)?.returnHandoff && run
   return {
     runId: child.callId,
     log: child.log,
-    sessionId: scope.sessionId,
-    rootId: lineage?.rootId ?? scope.id,
-    parents: Object.freeze([scope.id, ...(lineage?.parents ?? [])]),
-    parentLog: scope.log,
+    sessionId: ctx.sessionId,
+    rootId: parentRun?.rootId ?? ctx.id,
+    parents: Object.freeze([ctx.id, ...(parentRun?.parents ?? [])]),
+    parentLog: ctx.log,
     ...(child.grant && { grant: child.grant }),
     label: child.label,
-    above: scope.hub,
+    parentEvents: ctx.eventBus,
     secrets,
-    known,
-    mailbox,
-    asks: canBeAsked(scope),
-    tree: scope.tree,
-    intent: () => [...(lineage?.intent() ?? []), ...state.intent],
+    snapshot,
+    pendingInputs,
+    canAsk: canBeAsked(ctx),
+    tree: ctx.tree,
+    userMessages: () => [...(parentRun?.userMessages() ?? []), ...state.userMessages],
     // A child with a grant has its budget reserved; the others share what is not reserved.
     remaining() {
-      const left = scope.remaining()
-      const above = child.grant ? left : available(left, scope.children, state.run, child.callId)
+      const left = ctx.remaining()
+      const above = child.grant ? left : available(left, ctx.children, state.run, child.callId)
       return minGrant(above, within?.())
     },
-    handoffs: () => (asked ? (lineage?.handoffs() ?? 0) + handoffsOfRun(asked) : 0),
-    confirm: () => journal.confirm(),
-    steady: () => journal.steady(),
+    handoffs: () => (asked ? (parentRun?.handoffs() ?? 0) + handoffsOfRun(asked) : 0),
+    confirm: () => logWriter.confirm(),
+    steady: () => logWriter.steady(),
     committed: mirror.committed,
   }
 }

@@ -13,7 +13,7 @@ import { callOf, offsetOf } from '../state/session-state.ts'
 import { usageReport } from '../state/usage.ts'
 import { usageOfBudget } from '../tree/budget.ts'
 import type { RunContext } from '../types/run-context.ts'
-import type { CallState, ChildrenState, SessionState } from '../types/session-state.ts'
+import type { CallState, ChildState, SessionState } from '../types/session-state.ts'
 
 /**
  * Ends the logs of abandoned children: their parent run has ended, and no process holds their lease.
@@ -23,24 +23,24 @@ import type { CallState, ChildrenState, SessionState } from '../types/session-st
  * @throws ProvostError `fenced` when another process has taken over the session.
  */
 export async function closeChildren(
-  scope: RunContext,
+  ctx: RunContext,
   state: SessionState,
   composite?: CallState,
 ): Promise<readonly NewEntry[]> {
   const joined: NewEntry[] = []
   for (const child of state.run?.children.values() ?? []) {
     // A child that runs in this process ends by itself.
-    if (child.joined || scope.children.get(child.callId)?.runs) continue
-    if (composite && !isBelow(state, child, composite)) continue
+    if (child.completion || ctx.children.get(child.callId)?.isRunning) continue
+    if (composite && !isDescendant(state, child, composite)) continue
     // A process that was taken over must not end a log that the new owner resumes.
-    await scope.journal.confirm()
-    const entry = await closeChild(scope, child)
+    await ctx.logWriter.confirm()
+    const entry = await closeChild(ctx, child)
     if (entry) joined.push(entry)
   }
   return joined
 }
 
-function isBelow({ run }: SessionState, { parentCallId }: ChildrenState, composite: CallState): boolean {
+function isDescendant({ run }: SessionState, { parentCallId }: ChildState, composite: CallState): boolean {
   let id: string | undefined = parentCallId
   while (id !== undefined) {
     if (id === composite.part.callId) return true
@@ -50,32 +50,41 @@ function isBelow({ run }: SessionState, { parentCallId }: ChildrenState, composi
 }
 
 /** Ends the log of one child, unless another process holds its lease. */
-export async function closeChild(scope: RunContext, child: ChildrenState): Promise<NewEntry | undefined> {
-  const { plan, sessionId } = scope
-  const { store } = plan
-  const lease = await holdLease(store, child.log, plan.leaseMs, 'part')
+export async function closeChild(ctx: RunContext, child: ChildState): Promise<NewEntry | undefined> {
+  const { agent, sessionId } = ctx
+  const { store } = agent
+  const lease = await holdLease(store, child.log, agent.leaseMs, 'part')
   // The process that holds the lease ends it.
   if (!lease) return undefined
   try {
-    const known = logSnapshot(sessionId)
-    const hub = createEventBus([])
-    const { scrubber } = scope.secrets
-    const options = { store, log: child.log, sessionId, runId: child.callId, agent: child.agent, lease, hub, scrubber }
-    const journal = openLogWriter(options, await readLog(store, child.log), known)
-    const { state } = known
+    const snapshot = logSnapshot(sessionId)
+    const eventBus = createEventBus([])
+    const { scrubber } = ctx.secrets
+    const options = {
+      store,
+      log: child.log,
+      sessionId,
+      runId: child.callId,
+      agent: child.agent,
+      lease,
+      eventBus,
+      scrubber,
+    }
+    const logWriter = openLogWriter(options, await readLog(store, child.log), snapshot)
+    const { state } = snapshot
     if (state.run?.status === 'running' || state.run?.status === 'suspended') {
       const place = placeOf(state)
       const entries = [
-        ...(await closeChildren(scope, state)),
+        ...(await closeChildren(ctx, state)),
         ...openCallEntries(state),
         ...openWaitEntries(state),
         closingMessage(place, 'aborted', undefined),
       ]
-      await journal.append(entries)
-      await journal.append([endedEntry(state, plan, 'aborted', undefined, place)])
+      await logWriter.append(entries)
+      await logWriter.append([endedEntry(state, agent, 'aborted', undefined, place)])
     }
     const { toolCalls, steps } = usageOfBudget(state.run)
-    return joinedEntry(scope.state, child, offsetOf(state), {
+    return joinedEntry(ctx.state, child, offsetOf(state), {
       status: state.run?.status === 'running' ? 'aborted' : (state.run?.status ?? 'aborted'),
       usage: state.run ? usageReport(state.run) : { byModel: {} },
       toolCalls,

@@ -19,7 +19,7 @@ import { messageOf } from '../messages/message.ts'
 import { keyOf } from '../operations/operation-key.ts'
 import type { Operation, Operations } from '../operations/operations.ts'
 import { costOfUsage, sumCost, sumUsage } from '../state/usage.ts'
-import { joining } from '../tree/async-context.ts'
+import { withinJoin } from '../tree/async-context.ts'
 import { budgetExceeded } from '../tree/budget-extension.ts'
 import { checkGrant } from '../tree/budget.ts'
 import type { RunContext } from '../types/run-context.ts'
@@ -31,20 +31,20 @@ import type { Spawner } from './spawn.ts'
 
 /** What a fan-out needs from its composite. */
 export interface FanOutHost {
-  readonly scope: RunContext
+  readonly ctx: RunContext
   readonly call: CallState
   readonly spawner: Spawner
   /** The context boundary between the run and its children. */
   readonly boundary: ContextBoundary
   /** Runs `fn` once for each key. */
-  memo<T>(key: string, fn: (one: Operation) => Promise<T>): Promise<T>
-  readonly acts: Operations
+  memo<T>(key: string, fn: (operation: Operation) => Promise<T>): Promise<T>
+  readonly operations: Operations
   readonly signal: AbortSignal
 }
 
 /** Runs children in parallel and merges their outputs. Each is a child of the composite's run. */
 export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: string): Promise<FanOutResult<T>> {
-  const { scope, call, spawner } = host
+  const { ctx, call, spawner } = host
   const { children, perBudget = {}, maxConcurrentChildren = 4 } = options
   const strategy = strategyOf(options.mergeStrategy)
   const { callId } = call.part
@@ -52,7 +52,7 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
   checkOptions(keys, maxConcurrentChildren)
   checkGrant(perBudget)
   const began = performance.now()
-  scope.journal.emit(
+  ctx.logWriter.emit(
     'fanout.start',
     {
       callId,
@@ -62,12 +62,12 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
           ? {
               key: keys[index] ?? '',
               agent: child.agent.name,
-              runId: `${callId}/${keyOf(`${key}.${keys[index]}`, scope)}`,
+              runId: `${callId}/${keyOf(`${key}.${keys[index]}`, ctx)}`,
             }
           : { key: keys[index] ?? '', agent: child.agentId },
       ),
     },
-    scope.step,
+    ctx.step,
   )
   const slots = createSlots(maxConcurrentChildren)
   const won = new AbortController()
@@ -95,10 +95,10 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
           : await invoked(host, child, at, perBudget, won.signal)
       results[index] = result
       const { status, usage, cost, label, error } = result
-      scope.journal.emit(
+      ctx.logWriter.emit(
         'fanout.child',
         { callId, key: name, status, usage, ...(cost !== undefined && { cost }), label, ...(error && { error }) },
-        scope.step,
+        ctx.step,
       )
       if (strategy.kind === 'first-success' && status === 'completed' && !first) {
         first = result
@@ -125,7 +125,7 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
   await Promise.all(running)
   if (failure) throw failure.error
   const all = results.map((result, index) => result ?? unstarted(keys[index] ?? '', children[index]))
-  const offered = await throughHooks(scope, all)
+  const offered = await throughHooks(ctx, all)
   const winner = first && offered.find((child) => child.key === first?.key)
   const merged = await mergeChildren(strategy, winner ? [winner] : offered, async (judge, task) =>
     spawner.start(judge, task, { key: `${key}.judge` }),
@@ -133,10 +133,10 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
   const judgeLabel = merged.judged && spawner.labelOf(`${key}.judge`)
   const label = joinLabels(...merged.used.map((child) => child.label), ...(judgeLabel ? [judgeLabel] : []))
   const used = merged.used.map((child) => child.key)
-  scope.journal.emit(
+  ctx.logWriter.emit(
     'fanout.merged',
     { callId, strategy: strategy.kind, used, label, durationMs: performance.now() - began },
-    scope.step,
+    ctx.step,
   )
   const reports = [...all, ...(merged.judged ? [merged.judged] : [])]
   const cost = sumCost(reports)
@@ -157,7 +157,7 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
       agent,
       status,
       ...(status === 'completed' && { output }),
-      text: status === 'completed' && text === '' ? lastWords(result) : text,
+      text: status === 'completed' && text === '' ? lastTextOf(result) : text,
       ...(error && { error: toErrorInfo(error) }),
       usage,
       ...(paid !== undefined && { cost: paid }),
@@ -166,9 +166,9 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
   }
 }
 
-function lastWords({ messages }: RunResult<unknown>): string {
-  const said = messages.findLast(({ role }) => role === 'assistant')
-  return said ? textOf(said) : ''
+function lastTextOf({ messages }: RunResult<unknown>): string {
+  const answer = messages.findLast(({ role }) => role === 'assistant')
+  return answer ? textOf(answer) : ''
 }
 
 /** The recorded outcome of work done in this process. */
@@ -180,7 +180,7 @@ interface Invoked {
 
 /** Runs a child that is a function of this process. Its outcome is memoised, so that it runs once. */
 async function invoked(
-  { scope, boundary, spawner, acts, memo, signal }: FanOutHost,
+  { ctx, boundary, spawner, operations, memo, signal }: FanOutHost,
   { agentId, invoke }: Extract<FanOutChild, { agentId: string }>,
   at: string,
   grant: Grant,
@@ -202,11 +202,11 @@ async function invoked(
   all.addEventListener('abort', end, { once: true })
   if (all.aborted) end()
   try {
-    const came = await memo(at, async (one): Promise<Invoked> => {
-      const { join, keys } = joinedRuns(spawner, acts, one, at, spendable, all)
+    const came = await memo(at, async (operation): Promise<Invoked> => {
+      const { join, keys } = joinedRuns(spawner, operations, operation, at, spendable, all)
       runs = keys
       try {
-        const work = joining(scope, join, async () => invoke({ signal: all }))
+        const work = withinJoin(ctx, join, async () => invoke({ signal: all }))
         return { output: toJson(await Promise.race([work, ended.promise])), runs: keys }
       } catch (thrown) {
         if (signal.aborted || won.aborted) throw thrown
@@ -224,9 +224,9 @@ async function invoked(
     const text = typeof output === 'string' ? output : JSON.stringify(output)
     const done = { key: agentId, agent: agentId, status: 'completed', ...own } as const
     if (!isJudged(boundary)) return { ...done, output, text }
-    const child = { id: `${boundary.call.part.callId}/${keyOf(at, scope)}`, agent: agentId, by: 'fanout' } as const
-    const said = messageOf({ role: 'assistant', content: text }, `${child.id}.answer`, own.label, agentId)
-    const back = await outputFrom(boundary, child, [said], own.label)
+    const child = { id: `${boundary.call.part.callId}/${keyOf(at, ctx)}`, agent: agentId, by: 'fanout' } as const
+    const answer = messageOf({ role: 'assistant', content: text }, `${child.id}.answer`, own.label, agentId)
+    const back = await outputFrom(boundary, child, [answer], own.label)
     if ('refused' in back) return failed(toErrorInfo(back.refused))
     if (!back.rewritten) return { ...done, output, text }
     const instead = back.payload.map((message) => textOf(message)).join('\n\n')

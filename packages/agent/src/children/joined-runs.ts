@@ -44,7 +44,7 @@ export function joinedRuns(
   }
   return {
     keys,
-    async join(agent, input, given) {
+    async join(agent, input, options) {
       const asked = hash('sha256', canonicalJson([agent.name, toJson(input)])).slice(0, 16)
       const before = counts.get(asked) ?? 0
       counts.set(asked, before + 1)
@@ -52,11 +52,11 @@ export function joinedRuns(
       keys.push(key)
       moved(1, 0)
       try {
-        const ends = given.signal ? AbortSignal.any([signal, given.signal]) : signal
-        const waits = (now: boolean): void => moved(0, now ? 1 : -1)
+        const ends = options.signal ? AbortSignal.any([signal, options.signal]) : signal
+        const onParkedChange = (now: boolean): void => moved(0, now ? 1 : -1)
         // The work item already holds a slot.
         const place = () => () => {}
-        return await spawner.start(agent, input, { key, grant, signal: ends, waits, wanted: given, within }, place)
+        return await spawner.start(agent, input, { key, grant, signal: ends, onParkedChange, options, within }, place)
       } finally {
         moved(-1, 0)
       }

@@ -15,8 +15,8 @@ export function judgeAgent(
 ): Spawnable {
   if (isSpawnable(judge)) return judge
   const agent: Spawnable = { name: 'judge' }
-  const plan = resolveAgent({ name: 'judge', model: judge, ...made })
-  registerAgent(agent, () => plan)
+  const resolved = resolveAgent({ name: 'judge', model: judge, ...made })
+  registerAgent(agent, () => resolved)
   return agent
 }
 

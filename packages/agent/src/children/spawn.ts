@@ -24,18 +24,18 @@ import type { ContextBoundary, ContextTransfer } from '../handoff/context-bounda
 import { filterForTransfer, inputFor, resultBack } from '../handoff/context-boundary.ts'
 import { applyEntries, logSnapshot, readLog } from '../log/log-snapshot.ts'
 import { messagesOf } from '../messages/read-input.ts'
-import { deepest, depthOf, diverged, keyOf, tooDeep } from '../operations/operation-key.ts'
-import { bridgeOf } from '../reducers/composite-reducer.ts'
+import { maxCompositeDepth, depthOf, diverged, keyOf, tooDeep } from '../operations/operation-key.ts'
+import { compositeStateOf } from '../reducers/composite-reducer.ts'
 import { brokenResult } from '../result/run-result.ts'
 import { hashJson } from '../state/entry.ts'
-import { emptyLog } from '../state/session-state.ts'
+import { emptySessionState } from '../state/session-state.ts'
 import { available, checkGrant, minGrant, spentIn } from '../tree/budget.ts'
 import { noSpending } from '../tree/reservations.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { BudgetUsage } from '../types/run-tree.ts'
 import type { CallState } from '../types/session-state.ts'
-import type { Place, Spawned, Spawning } from './child-run.ts'
+import type { Place, SpawnedChild, SpawnHost } from './child-run.ts'
 import { childResult, runNestedChild } from './child-run.ts'
 
 /** Starts the children of one composite. */
@@ -50,16 +50,16 @@ export interface Spawner {
   /** What a child has spent so far, including its reservations. */
   spentOf(key: string): BudgetUsage
   /** Whether the id belongs to a child. */
-  knows(id: string): boolean
+  hasChild(id: string): boolean
 }
 
 /** Options for starting a child that are internal to the runtime. */
-export interface Started extends Pick<Spawned, 'waits' | 'wanted' | 'within'> {
+export interface Started extends Pick<SpawnedChild, 'onParkedChange' | 'options' | 'within'> {
   readonly signal?: AbortSignal
 }
 
 /** The options of one child. */
-interface Wanted extends Pick<SpawnOptions, 'exposeTurns'>, Started {
+interface ChildOptions extends Pick<SpawnOptions, 'exposeTurns'>, Started {
   readonly input: Input
   readonly inputHash: string
   readonly grant: Grant | undefined
@@ -68,9 +68,9 @@ interface Wanted extends Pick<SpawnOptions, 'exposeTurns'>, Started {
 }
 
 /** Creates the spawner of a composite call. */
-export function createSpawner(scope: RunContext, call: CallState, host: Spawning): Spawner {
+export function createSpawner(ctx: RunContext, call: CallState, host: SpawnHost): Spawner {
   const { callId, toolName } = call.part
-  const boundary: ContextBoundary = { scope, call, memo: host.memo, wait: host.wait }
+  const boundary: ContextBoundary = { ctx, call, memo: host.memo, wait: host.wait }
   const made = new Map<string, { readonly same: string; readonly result: Promise<RunResult<unknown>> }>()
 
   function spawn(
@@ -84,19 +84,20 @@ export function createSpawner(scope: RunContext, call: CallState, host: Spawning
     const { key, grant: asked } = at
     const filter = at.inputFilter && checkFilter(at.inputFilter)
     const own = resolvedAgentOf(agent)
-    const id = `${callId}/${keyOf(key, scope)}`
+    const id = `${callId}/${keyOf(key, ctx)}`
     const grant = asked && checkGrant(asked)
     // Validated here, so that the composite receives the error of an invalid input.
     messagesOf(input, positionId(id, 0, 'message', 'input'), own)
-    const what = [own.name, scope.secrets.scrubber.tokenise(hashedInput(input)), toJson(grant ?? null)]
+    const what = [own.name, ctx.secrets.scrubber.tokenise(hashedInput(input)), toJson(grant ?? null)]
     const same = hashJson(filter ? [...what, toJson(filter)] : what)
-    const known = scope.state.run?.children.get(id)
+    const known = ctx.state.run?.children.get(id)
     const before = made.get(id)?.same ?? known?.inputHash
-    if ((before !== undefined && before !== same) || host.knows(id)) throw diverged(toolName, key)
+    if ((before !== undefined && before !== same) || host.hasCall(id)) throw diverged(toolName, key)
     const inFlight = made.get(id)
     if (inFlight) return inFlight.result
-    if (!known && depthOf(scope, call) + (scope.lineage?.parents.length ?? 0) >= deepest) throw tooDeep(toolName)
-    const secrets = childSecrets(scope.secrets, own.secrets, at)
+    if (!known && depthOf(ctx, call) + (ctx.parentRun?.parents.length ?? 0) >= maxCompositeDepth)
+      throw tooDeep(toolName)
+    const secrets = childSecrets(ctx.secrets, own.secrets, at)
     const child = { id, agent: own.name, by }
     const result = run(child, own, { ...at, input, inputHash: same, grant, filter, secrets }, place)
     if (keeps) made.set(id, { same, result })
@@ -106,59 +107,84 @@ export function createSpawner(scope: RunContext, call: CallState, host: Spawning
   async function run(
     child: ContextTransfer,
     own: ResolvedAgent,
-    { input, inputHash, grant, filter, secrets, exposeTurns = false, signal, waits, wanted, within }: Wanted,
-    place: Place = () => scope.slots.enter('parallel'),
+    {
+      input,
+      inputHash,
+      grant,
+      filter,
+      secrets,
+      exposeTurns = false,
+      signal,
+      onParkedChange,
+      options: wanted,
+      within,
+    }: ChildOptions,
+    place: Place = () => ctx.slots.enter('parallel'),
   ): Promise<RunResult<unknown>> {
-    const { state, journal } = scope
+    const { state, logWriter } = ctx
     const { id } = child
-    const plan = childAgent(scope.plan, own)
+    const agent = childAgent(ctx.agent, own)
     const crossing = state.run?.children.has(id) ? undefined : filterForTransfer(boundary, child, input, filter)
-    const given = isPromise(crossing) ? await crossing : crossing
-    if (given && 'refused' in given) {
-      return brokenResult<unknown>(plan, emptyLog(), { sessionId: scope.sessionId, runId: id }, given.refused)
+    const options = isPromise(crossing) ? await crossing : crossing
+    if (options && 'refused' in options) {
+      return brokenResult<unknown>(agent, emptySessionState(), { sessionId: ctx.sessionId, runId: id }, options.refused)
     }
     let live: RunResult<unknown> | undefined
-    await host.acts.run(id, (one) =>
-      host.sure(
+    await host.operations.run(id, (operation) =>
+      host.failRunOnError(
         (async () => {
           const fresh = !state.run?.children.has(id)
           if (fresh) {
-            const log = `${scope.sessionId}/child/${hash('sha256', id).slice(0, 32)}`
-            const { crossed } = given ?? {}
+            const log = `${ctx.sessionId}/child/${hash('sha256', id).slice(0, 32)}`
+            const { transfer } = options ?? {}
             // Messages that cross a context boundary carry their own labels.
-            const label = call.errand || crossed ? joinLabels() : joinLabels(call.label, bridgeOf(call).label)
-            const left = grant && minGrant(grant, available(scope.remaining(), scope.children, state.run))
+            const label =
+              call.returnHandoff || transfer ? joinLabels() : joinLabels(call.label, compositeStateOf(call).label)
+            const left = grant && minGrant(grant, available(ctx.remaining(), ctx.children, state.run))
             // Reserved at once, so that siblings that start meanwhile get only the rest.
-            if (left) scope.children.set(id, { grant: left, runs: false, spent: () => noSpending })
+            if (left) ctx.children.set(id, { grant: left, isRunning: false, spent: () => noSpending })
             try {
-              await journal.append([
-                spawnedEntry(state, call, { callId: id, log, agent: own.name, inputHash, ...crossed }, label, left),
+              await logWriter.append([
+                spawnedEntry(state, call, { callId: id, log, agent: own.name, inputHash, ...transfer }, label, left),
               ])
             } catch (thrown) {
-              scope.children.delete(id)
+              ctx.children.delete(id)
               throw thrown
             }
           }
           const spawned = state.run?.children.get(id)
           if (!spawned) return
-          const { input: begins } = given ?? inputFor(boundary, child, input, spawned)
+          const { input: begins } = options ?? inputFor(boundary, child, input, spawned)
           live = await runNestedChild(
-            { scope, child: spawned, plan, input: begins, secrets, one, host, place, signal, waits, wanted, within },
+            {
+              ctx,
+              child: spawned,
+              agent,
+              input: begins,
+              secrets,
+              operation,
+              host,
+              place,
+              signal,
+              onParkedChange,
+              options: wanted,
+              within,
+            },
             fresh,
           )
         })(),
       ),
     )
-    const result = live ?? (await pastResult(scope, id, plan))
-    const label = state.run?.children.get(id)?.joined?.label ?? untrustedLabel(own.name)
-    return resultBack(boundary, child, plan, result, label, exposeTurns)
+    const result = live ?? (await pastResult(ctx, id, agent))
+    const label = state.run?.children.get(id)?.completion?.label ?? untrustedLabel(own.name)
+    return resultBack(boundary, child, agent, result, label, exposeTurns)
   }
 
   const joinedBy = (key: string): EntryOf<'child', 'joined'> | undefined =>
-    scope.state.run?.children.get(`${callId}/${keyOf(key, scope)}`)?.joined
+    ctx.state.run?.children.get(`${callId}/${keyOf(key, ctx)}`)?.completion
 
   return {
-    knows: (id) => made.has(id) || scope.state.run?.children.has(id) === true,
+    hasChild: (id) => made.has(id) || ctx.state.run?.children.has(id) === true,
     // oxlint-disable-next-line typescript/no-explicit-any -- the agent's type determines its output
     async spawn(agent, input, at): Promise<RunResult<any>> {
       checkSpawnOptions(at)
@@ -169,7 +195,7 @@ export function createSpawner(scope: RunContext, call: CallState, host: Spawning
     labelOf: (key) => joinedBy(key)?.label,
     spentOf(key) {
       const joined = joinedBy(key)
-      return joined ? spentIn(joined) : (scope.children.get(`${callId}/${keyOf(key, scope)}`)?.spent() ?? noSpending)
+      return joined ? spentIn(joined) : (ctx.children.get(`${callId}/${keyOf(key, ctx)}`)?.spent() ?? noSpending)
     },
   }
 }
@@ -181,10 +207,10 @@ function hashedInput(input: Input): Json {
 }
 
 /** Returns the result of a child that has ended, from its log. */
-async function pastResult(scope: RunContext, id: string, plan: ResolvedAgent): Promise<RunResult<unknown>> {
-  const child = scope.state.run?.children.get(id)
+async function pastResult(ctx: RunContext, id: string, agent: ResolvedAgent): Promise<RunResult<unknown>> {
+  const child = ctx.state.run?.children.get(id)
   if (!child) throw new ProvostError('tool-calls-pending', `The child ${id} has no result.`)
-  const known = logSnapshot(scope.sessionId)
-  applyEntries(known, await readLog(plan.store, child.log))
-  return childResult(scope, child, plan, known.state)
+  const snapshot = logSnapshot(ctx.sessionId)
+  applyEntries(snapshot, await readLog(agent.store, child.log))
+  return childResult(ctx, child, agent, snapshot.state)
 }

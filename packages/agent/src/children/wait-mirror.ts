@@ -5,7 +5,7 @@ import { resolvedEntry } from '../entries/wait-entries.ts'
 import { notify } from '../inbox/pending-inputs.ts'
 import type { LogSnapshot } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
-import type { ChildrenState, SessionState } from '../types/session-state.ts'
+import type { ChildState, SessionState } from '../types/session-state.ts'
 
 /** Mirrors the open waits of a child in the log of its parent run. */
 export interface WaitMirror {
@@ -15,31 +15,31 @@ export interface WaitMirror {
 }
 
 /** Creates the mirror of one child. */
-export function createWaitMirror(scope: RunContext, child: ChildrenState, known: LogSnapshot): WaitMirror {
-  const { state, journal, mailbox } = scope
+export function createWaitMirror(ctx: RunContext, child: ChildState, snapshot: LogSnapshot): WaitMirror {
+  const { state, logWriter, pendingInputs } = ctx
   const shown = new Set<string>()
   for (const [token, wait] of state.waits) if (wait.child?.callId === child.callId) shown.add(token)
   let writing: Promise<void> = Promise.resolve()
 
   function compare(answer?: EntryOf<'resolved'>): void {
-    const { waits } = known.state
+    const { waits } = snapshot.state
     const drafts: NewEntry[] = []
     for (const [token, wait] of waits) {
-      if (shown.has(token) || state.resolved.has(token)) continue
+      if (shown.has(token) || state.resolvedWaits.has(token)) continue
       shown.add(token)
-      drafts.push(childWait(state, child.callId, wait, known.state))
+      drafts.push(childWait(state, child.callId, wait, snapshot.state))
     }
     for (const token of shown) {
       if (waits.has(token)) continue
       shown.delete(token)
-      if (state.resolved.has(token)) continue
+      if (state.resolvedWaits.has(token)) continue
       const { value, by } = answer?.token === token ? answer : { value: null, by: 'child' }
       drafts.push(resolvedEntry(state, token, value, by))
     }
     if (drafts.length === 0) return
-    const written = journal.append(drafts).then(
+    const written = logWriter.append(drafts).then(
       // The answer may have arrived before the wait was recorded here.
-      () => notify(mailbox),
+      () => notify(pendingInputs),
       () => {},
     )
     writing = Promise.all([writing, written]).then(() => {})

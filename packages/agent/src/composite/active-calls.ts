@@ -10,44 +10,44 @@ import type { SessionState } from '../types/session-state.ts'
 /** Creates the registry of a run's active composite calls. */
 export function createActiveCalls(): ActiveCalls {
   let opening = Promise.withResolvers<void>()
-  const live: ActiveCalls = {
+  const activeCalls: ActiveCalls = {
     calls: new Map(),
-    open: opening.promise,
+    opened: opening.promise,
     isOpen: false,
-    begin() {
-      live.isOpen = true
+    allowStarts() {
+      activeCalls.isOpen = true
       opening.resolve()
     },
-    end() {
-      live.isOpen = false
+    blockStarts() {
+      activeCalls.isOpen = false
       opening = Promise.withResolvers()
-      live.open = opening.promise
+      activeCalls.opened = opening.promise
     },
   }
-  return live
+  return activeCalls
 }
 
 /** Resolves when each composite of the run has ended or is parked. */
-export async function awaitSettled({ live, state, journal }: RunContext): Promise<void> {
+export async function awaitSettled({ activeCalls, state, logWriter }: RunContext): Promise<void> {
   for (;;) {
-    const moving = [...live.calls.values()].filter(({ parked, left }) => !parked && !left)
+    const moving = [...activeCalls.calls.values()].filter(({ parked, detached }) => !parked && !detached)
     if (moving.length === 0) break
-    await Promise.all(moving.map((one) => one.rest()))
+    await Promise.all(moving.map((one) => one.settledOrParked()))
   }
   const parked: NewEntry[] = []
-  for (const { call } of live.calls.values()) if (call.stage !== 'parked') parked.push(parkedEntry(state, call))
-  await journal.append(parked)
+  for (const { call } of activeCalls.calls.values()) if (call.stage !== 'parked') parked.push(parkedEntry(state, call))
+  await logWriter.append(parked)
 }
 
 /** Suspends all composites at their positions in the log. */
-export function leaveCalls({ live }: Pick<RunContext, 'live'>): void {
-  for (const one of live.calls.values()) one.leave()
-  live.calls.clear()
+export function detachCalls({ activeCalls }: Pick<RunContext, 'activeCalls'>): void {
+  for (const one of activeCalls.calls.values()) one.detach()
+  activeCalls.calls.clear()
 }
 
 /** Makes all composites check whether their waits are resolved. */
-export function reconcileAgain({ live }: RunContext): void {
-  for (const one of live.calls.values()) one.look()
+export function recheckCalls({ activeCalls }: RunContext): void {
+  for (const one of activeCalls.calls.values()) one.recheck()
 }
 
 /**
@@ -56,8 +56,8 @@ export function reconcileAgain({ live }: RunContext): void {
  *
  * @returns a function that stops this and throws the first error.
  */
-export function applyDecisions(scope: RunContext): () => Promise<void> {
-  const { mailbox, journal, state } = scope
+export function applyDecisions(ctx: RunContext): () => Promise<void> {
+  const { pendingInputs, logWriter, state } = ctx
   let failure: { readonly error: unknown } | undefined
   let again = false
   let busy = false
@@ -66,11 +66,11 @@ export function applyDecisions(scope: RunContext): () => Promise<void> {
     try {
       do {
         again = false
-        const passed = mailbox.letters.length > 0 && (await forwardMessages(scope))
-        const entries = decidedInside(scope)
+        const passed = pendingInputs.childMessages.length > 0 && (await forwardMessages(ctx))
+        const entries = nestedDecisions(ctx)
         if (!passed && entries.length === 0) continue
-        await journal.append(entries)
-        reconcileAgain(scope)
+        await logWriter.append(entries)
+        recheckCalls(ctx)
         again = true
       } while (again)
     } catch (error) {
@@ -86,17 +86,17 @@ export function applyDecisions(scope: RunContext): () => Promise<void> {
     busy = true
     taking = take()
   }
-  mailbox.watchers.add(look)
-  if (state.waits.size > 0 || mailbox.letters.length > 0) look()
+  pendingInputs.listeners.add(look)
+  if (state.waits.size > 0 || pendingInputs.childMessages.length > 0) look()
   return async () => {
-    mailbox.watchers.delete(look)
+    pendingInputs.listeners.delete(look)
     await taking
     if (failure) throw failure.error
   }
 }
 
 /** Returns entries for decisions on waits inside composites. The loop takes the decisions on its own calls. */
-function decidedInside({ state, mailbox }: RunContext): readonly NewEntry[] {
+function nestedDecisions({ state, pendingInputs }: RunContext): readonly NewEntry[] {
   const { run } = state
   if (!run) return []
   const now = Date.now()
@@ -108,12 +108,12 @@ function decidedInside({ state, mailbox }: RunContext): readonly NewEntry[] {
   })
   if (waits.length === 0) return []
   const inside: SessionState = { ...state, waits: new Map(waits) }
-  const delivered = deliveredDecisions(inside, mailbox.deliveries)
+  const delivered = deliveredDecisions(inside, pendingInputs.deliveries)
   if (delivered) return resolvedEntries(inside, delivered).entries
-  for (const [index, decisions] of mailbox.decisions.entries()) {
+  for (const [index, decisions] of pendingInputs.decisions.entries()) {
     const { due, early } = dueDecisions(inside, decisions)
     if (!due) continue
-    mailbox.decisions.splice(index, 1, ...(early ? [early] : []))
+    pendingInputs.decisions.splice(index, 1, ...(early ? [early] : []))
     return resolvedEntries(inside, due).entries
   }
   return []

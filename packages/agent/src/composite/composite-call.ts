@@ -7,76 +7,76 @@ import { checkCallOptions, checkFanOut, checkWait } from '../definition/known-te
 import { memoEntry, plannedEntry } from '../entries/call-entries.ts'
 import { parkingWait, resolvedEntry } from '../entries/wait-entries.ts'
 import { createCancelScope } from '../operations/cancellation.ts'
-import { deepest, depthOf, diverged, keyOf, tooDeep } from '../operations/operation-key.ts'
+import { maxCompositeDepth, depthOf, diverged, keyOf, tooDeep } from '../operations/operation-key.ts'
 import type { Operation } from '../operations/operations.ts'
 import { createOperations } from '../operations/operations.ts'
-import { bridgeOf } from '../reducers/composite-reducer.ts'
+import { compositeStateOf } from '../reducers/composite-reducer.ts'
 import { hashJson } from '../state/entry.ts'
 import { pendingOn } from '../state/next-action.ts'
 import { callOf } from '../state/session-state.ts'
 import { askInProcess } from '../tools/elicitation.ts'
 import type { CompositeCall, RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
-import { bridgedResult, nameIn, runNestedCall } from './nested-call.ts'
+import { nestedResult, nameIn, runNestedCall } from './nested-call.ts'
 
 /** What a composite call needs from its caller. */
 export interface CompositeHost {
   /** Releases its slot. */
   freeSlot(): void
   /** Called with `true` when it parks, and with `false` when it resumes. */
-  turned(parked: boolean): void
+  onParkedChange(parked: boolean): void
   /** Whether an abort leaves a parked call parked. */
   staysParked(): boolean
   execute(call: CallState, signal: AbortSignal): Promise<void>
-  enter(call: CallState, signal: AbortSignal, turned: (parked: boolean) => void): CompositeCall
+  startComposite(call: CallState, signal: AbortSignal, onParkedChange: (parked: boolean) => void): CompositeCall
 }
 
 /** Creates a composite call. */
 export function createCompositeCall(
-  scope: RunContext,
+  ctx: RunContext,
   call: CallState,
   parent: AbortSignal,
   host: CompositeHost,
 ): CompositeCall {
-  const { state, journal, plan } = scope
+  const { state, logWriter, agent } = ctx
   const { callId, toolName } = call.part
-  const fold = bridgeOf(call)
+  const composite = compositeStateOf(call)
   const controller = new AbortController()
   const follow = (): void => {
-    if (acts.parked && host.staysParked()) leave()
+    if (operations.parked && host.staysParked()) detach()
     else controller.abort(parent.reason)
   }
 
   const calls = new Map<string, { readonly same: string; readonly result: Promise<ToolResult> }>()
   const waits = new Map<string, Promise<Json>>()
   const memos = new Map<string, Promise<Json>>()
-  const stopper = createCancelScope()
+  const cancelScope = createCancelScope()
   let over: { readonly reason: unknown } | undefined
-  let left = false
+  let detached = false
   let fault: CompositeCall['fault']
-  const inside = new Set<CompositeCall>()
+  const nestedComposites = new Set<CompositeCall>()
 
-  const heed = (): void => {
+  const throwIfOver = (): void => {
     if (over) throw over.reason
   }
 
-  const acts = createOperations({
-    fold,
-    orStopped: stopper.orStopped,
+  const operations = createOperations({
+    composite,
+    unlessCancelled: cancelScope.unlessCancelled,
     isOver: () => over !== undefined,
-    heed,
-    open: () => scope.live.open,
-    begins: () => host.freeSlot(),
-    turned: (parked) => host.turned(parked),
+    throwIfOver,
+    canStart: () => ctx.activeCalls.opened,
+    onStart: () => host.freeSlot(),
+    onParkedChange: (parked) => host.onParkedChange(parked),
   })
 
-  const spawner = createSpawner(scope, call, {
-    acts,
-    sure,
-    heed,
+  const spawner = createSpawner(ctx, call, {
+    operations,
+    failRunOnError,
+    throwIfOver,
     signal: controller.signal,
-    isLeft: () => left,
-    knows: (id) => calls.has(id),
+    isDetached: () => detached,
+    hasCall: (id) => calls.has(id),
     memo: memoAt,
     wait: waitAt,
   })
@@ -85,12 +85,12 @@ export function createCompositeCall(
     if (over) return
     over = { reason }
     parent.removeEventListener('abort', follow)
-    stopper.stop(reason)
+    cancelScope.cancel(reason)
     controller.abort(reason)
   }
 
   /** Awaits work of the runtime. A runtime failure inside a composite ends the run. */
-  async function sure<T>(work: Promise<T>): Promise<T> {
+  async function failRunOnError<T>(work: Promise<T>): Promise<T> {
     try {
       return await work
     } catch (error) {
@@ -102,50 +102,50 @@ export function createCompositeCall(
     }
   }
 
-  async function carry(one: Operation, inner: CallState): Promise<void> {
-    await runNestedCall(scope, inner, {
-      heed,
-      moved: () => acts.until(one, () => inner.stage !== 'waiting'),
+  async function runNested(operation: Operation, inner: CallState): Promise<void> {
+    await runNestedCall(ctx, inner, {
+      throwIfOver,
+      untilNotWaiting: () => operations.waitUntil(operation, () => inner.stage !== 'waiting'),
       execute: (its) => host.execute(its, controller.signal),
-      async enter(its) {
-        const nested = host.enter(its, controller.signal, (now) => acts.setParked(one, now))
-        inside.add(nested)
-        one.look = nested.look
+      async runComposite(its) {
+        const nested = host.startComposite(its, controller.signal, (now) => operations.setParked(operation, now))
+        nestedComposites.add(nested)
+        operation.recheck = nested.recheck
         try {
           await nested.ended
         } finally {
-          inside.delete(nested)
-          one.look = undefined
+          nestedComposites.delete(nested)
+          operation.recheck = undefined
         }
       },
     })
   }
 
   function callTool(named: string | Tool, input: unknown, key: string): Promise<ToolResult> {
-    const name = typeof named === 'string' ? named : nameIn(plan, named)
+    const name = typeof named === 'string' ? named : nameIn(agent, named)
     // Secrets are tokenised, so that a repeated call equals the call in the log.
-    const args = deepFreeze(scope.secrets.scrubber.tokenise(toJson(input)))
+    const args = deepFreeze(ctx.secrets.scrubber.tokenise(toJson(input)))
     const same = hashJson([name, args])
-    const id = `${callId}/${keyOf(key, scope)}`
+    const id = `${callId}/${keyOf(key, ctx)}`
     const inFlight = calls.get(id)
     const known = state.run && callOf(state.run, id)
     const before = inFlight?.same ?? (known && hashJson([known.part.toolName, known.part.input]))
-    if ((before !== undefined && before !== same) || spawner.knows(id)) throw diverged(toolName, key)
+    if ((before !== undefined && before !== same) || spawner.hasChild(id)) throw diverged(toolName, key)
     if (inFlight) return inFlight.result
-    if (!known && depthOf(scope, call) >= deepest) throw tooDeep(toolName)
+    if (!known && depthOf(ctx, call) >= maxCompositeDepth) throw tooDeep(toolName)
     const make = async (): Promise<ToolResult> => {
-      await acts.run(id, (one) =>
-        sure(
+      await operations.run(id, (operation) =>
+        failRunOnError(
           (async () => {
-            if (!known) await journal.append([plannedEntry(state, call, id, key, name, args)])
+            if (!known) await logWriter.append([plannedEntry(state, call, id, key, name, args)])
             const inner = state.run && callOf(state.run, id)
-            if (inner) await carry(one, inner)
+            if (inner) await runNested(operation, inner)
           })(),
         ),
       )
       const inner = state.run && callOf(state.run, id)
       if (!inner) throw new ProvostError('tool-calls-pending', `The call ${id} has no result.`)
-      return bridgedResult(plan, inner)
+      return nestedResult(agent, inner)
     }
     const result = make()
     calls.set(id, { same, result })
@@ -153,22 +153,25 @@ export function createCompositeCall(
   }
 
   async function waitAt(id: string, about: WaitAbout): Promise<Json> {
-    await acts.run(id, (one) =>
-      sure(
+    await operations.run(id, (operation) =>
+      failRunOnError(
         (async () => {
-          if (!state.waits.has(id)) await journal.append([parkingWait(state, call, id, about)])
+          if (!state.waits.has(id)) await logWriter.append([parkingWait(state, call, id, about)])
           const wait = state.waits.get(id)
           for (const pending of pendingOn(state, wait ? [wait] : []).inputs) {
-            askInProcess(scope, pending, ({ value = null, by }) => {
+            askInProcess(ctx, pending, ({ value = null, by }) => {
               if (over || !state.waits.has(id)) return
-              void sure(journal.append([resolvedEntry(state, id, value, by)])).then(acts.look, () => {})
+              void failRunOnError(logWriter.append([resolvedEntry(state, id, value, by)])).then(
+                operations.recheck,
+                () => {},
+              )
             })
           }
-          await acts.until(one, () => fold.orders.has(id))
+          await operations.waitUntil(operation, () => composite.answerOrder.has(id))
         })(),
       ),
     )
-    const value = fold.given.get(id)
+    const value = composite.waitAnswers.get(id)
     if (value !== undefined) return value
     throw new ProvostError(
       'wait-expired',
@@ -179,23 +182,23 @@ export function createCompositeCall(
     )
   }
 
-  function memoAt<T>(id: string, fn: (one: Operation) => T | Promise<T>): Promise<T>
-  function memoAt(id: string, fn: (one: Operation) => unknown): Promise<Json> {
+  function memoAt<T>(id: string, fn: (operation: Operation) => T | Promise<T>): Promise<T>
+  function memoAt(id: string, fn: (operation: Operation) => unknown): Promise<Json> {
     return remember(id, fn)
   }
 
-  async function remember(id: string, fn: (one: Operation) => unknown): Promise<Json> {
-    await acts.run(id, async (one) => {
-      const value = toJson(await fn(one))
-      heed()
-      await sure(journal.append([memoEntry(state, call, id, value)]))
+  async function remember(id: string, fn: (operation: Operation) => unknown): Promise<Json> {
+    await operations.run(id, async (operation) => {
+      const value = toJson(await fn(operation))
+      throwIfOver()
+      await failRunOnError(logWriter.append([memoEntry(state, call, id, value)]))
     })
     return state.memos.get(id) ?? null
   }
 
-  function leave(): void {
-    left = true
-    for (const nested of inside) nested.leave()
+  function detach(): void {
+    detached = true
+    for (const nested of nestedComposites) nested.detach()
     stop(new ProvostError('run-suspended', `The run of ${toolName} was suspended, and continues when it is resumed.`))
   }
 
@@ -219,23 +222,23 @@ export function createCompositeCall(
     }
     function memo<T>(key: string, fn: () => T | Promise<T>): Promise<T>
     function memo(key: string, fn: () => unknown): Promise<Json> {
-      return once(memos, key, async () => remember(`${callId}/memo/${keyOf(key, scope)}`, fn))
+      return once(memos, key, async () => remember(`${callId}/memo/${keyOf(key, ctx)}`, fn))
     }
     return {
       call: tools,
       spawn: spawner.spawn,
-      emit: (type, payload) => scope.contextFor(plan.self).emit(type, payload),
+      emit: (type, payload) => ctx.contextFor(agent.self).emit(type, payload),
       async fanOut(options, keyed = { key: 'fan-out' }) {
         checkFanOut(options, 'ctx.fanOut')
         checkCallOptions(keyed)
         return fanOut(
           {
-            scope,
+            ctx,
             call,
             spawner,
-            boundary: { scope, call, memo: memoAt, wait: waitAt },
-            acts,
-            memo: async (at, fn) => memoAt(`${callId}/memo/${keyOf(at, scope)}`, fn),
+            boundary: { ctx, call, memo: memoAt, wait: waitAt },
+            operations,
+            memo: async (at, fn) => memoAt(`${callId}/memo/${keyOf(at, ctx)}`, fn),
             signal: controller.signal,
           },
           options,
@@ -245,46 +248,46 @@ export function createCompositeCall(
       memo,
       wait(token, about = {}) {
         checkWait(about)
-        return once(waits, token, async () => waitAt(`${callId}/wait/${keyOf(token, scope)}`, about))
+        return once(waits, token, async () => waitAt(`${callId}/wait/${keyOf(token, ctx)}`, about))
       },
-      busy: acts.busy,
+      busy: operations.busy,
     }
   }
 
-  const live: CompositeCall = {
+  const compositeCall: CompositeCall = {
     call,
     signal: controller.signal,
     get parked() {
-      return acts.parked
+      return operations.parked
     },
-    get left() {
-      return left
+    get detached() {
+      return detached
     },
     get fault() {
       return fault
     },
     ended: Promise.resolve(),
-    bridge(signal) {
+    createBinding(signal) {
       const ended = (): void => stop(signal.reason)
       if (signal.aborted) ended()
       else signal.addEventListener('abort', ended, { once: true })
-      return { ops: opsOf(), watch: acts.watch }
+      return { ops: opsOf(), watch: operations.watch }
     },
-    rest: () => Promise.race([live.ended, acts.parking()]),
-    look: acts.look,
+    settledOrParked: () => Promise.race([compositeCall.ended, operations.allParked()]),
+    recheck: operations.recheck,
     async close() {
       stop(new ProvostError('tool-abandoned', `The call of ${toolName} has already ended.`))
-      if (acts.size === 0) return
+      if (operations.size === 0) return
       const enough = Promise.withResolvers<void>()
-      const timer = setTimeout(enough.resolve, scope.graceMs + closingMs)
-      await Promise.race([acts.idle(), enough.promise])
+      const timer = setTimeout(enough.resolve, ctx.graceMs + closingMs)
+      await Promise.race([operations.idle(), enough.promise])
       clearTimeout(timer)
     },
-    leave,
+    detach,
   }
   if (parent.aborted) follow()
   else parent.addEventListener('abort', follow, { once: true })
-  return live
+  return compositeCall
 }
 
 /** Milliseconds beyond the grace of tools, for writing their results. */

@@ -5,15 +5,15 @@ import { parseInput, resultOf, runBatch, runTool } from '@provost/tools'
 
 import { closeChildren } from '../children/close-children.ts'
 import { unlessAborted } from '../control/abort-control.ts'
-import { giveWay } from '../control/paced-work.ts'
+import { yieldForBytes } from '../control/paced-work.ts'
 import { stopIfAborted } from '../control/run-ending.ts'
-import type { Settling } from '../entries/call-entries.ts'
+import type { SettledDetails } from '../entries/call-entries.ts'
 import { settledEntry, startedEntry, unstartedEntry } from '../entries/call-entries.ts'
 import { unawaitedCalls } from '../entries/unawaited-calls.ts'
 import { returnHandoffOf } from '../handoff/return-handoff.ts'
 import { around } from '../hooks/around.ts'
 import { callbackInputs } from '../inbox/callback-inputs.ts'
-import { bridgeOf } from '../reducers/composite-reducer.ts'
+import { compositeStateOf } from '../reducers/composite-reducer.ts'
 import { byteCount } from '../state/byte-count.ts'
 import { ask, canBeAsked } from '../tools/elicitation.ts'
 import { executionMode, mayRepeat } from '../tools/execution-mode.ts'
@@ -22,145 +22,147 @@ import { resultFrom, throughResultHooks } from '../tools/result-hooks.ts'
 import type { CompositeCall, RunContext } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 import type { CallState, Delivered } from '../types/session-state.ts'
-import { applyDecisions, awaitSettled, reconcileAgain } from './active-calls.ts'
+import { applyDecisions, awaitSettled, recheckCalls } from './active-calls.ts'
 import { createCompositeCall } from './composite-call.ts'
 
 /**
  * Runs a batch of calls. `started` commits before a tool starts, and `settled` as soon as it ends. After steering input
  * or an abort no further call starts.
  */
-export async function executeCalls(scope: RunContext, asked: readonly ToolCall[]): Promise<readonly ToolResult[]> {
-  const { plan, state, given, mailbox, signal } = scope
-  stopIfAborted(scope)
+export async function executeCalls(ctx: RunContext, asked: readonly ToolCall[]): Promise<readonly ToolResult[]> {
+  const { agent, state, options, pendingInputs, signal } = ctx
+  stopIfAborted(ctx)
   const calls = asked.flatMap((call) => state.run?.calls.get(call.callId) ?? [])
   // Only calls that have not begun are skipped. A call with a delivered result has begun elsewhere.
-  const skips = ({ stage }: CallState): boolean => stage === 'ready' && (signal.aborted || mailbox.steers.length > 0)
+  const skips = ({ stage }: CallState): boolean =>
+    stage === 'ready' && (signal.aborted || pendingInputs.steering.length > 0)
   const isComposite = (call: CallState): boolean =>
-    plan.info(call.part.toolName).composite && call.stage !== 'delivered'
-  const composed = scope.live.calls.size > 0 || calls.some(isComposite)
+    agent.info(call.part.toolName).composite && call.stage !== 'delivered'
+  const composed = ctx.activeCalls.calls.size > 0 || calls.some(isComposite)
   const [only] = calls
-  if (only && calls.length === 1 && !composed && !skips(only)) await executeCall(scope, only)
+  if (only && calls.length === 1 && !composed && !skips(only)) await executeCall(ctx, only)
   else {
     const left: CallState[] = []
     const batch = (): Promise<void> =>
       runBatch(calls, {
-        maxParallel: scope.slots,
-        mode: (call) => executionMode(plan, call),
+        maxParallel: ctx.slots,
+        mode: (call) => executionMode(agent, call),
         async run(call, leave) {
-          const arriving = scope.inbox?.arriving()
+          const arriving = ctx.inbox?.arriving()
           if (arriving) await unlessAborted(signal, arriving)
           if (skips(call)) return void left.push(call)
-          await (isComposite(call) ? enterCall(scope, call, leave).rest() : executeCall(scope, call))
-          if (given.getSteering) mailbox.steers.push(...callbackInputs(await given.getSteering(), 'getSteering'))
+          await (isComposite(call) ? enterCall(ctx, call, leave).settledOrParked() : executeCall(ctx, call))
+          if (options.getSteering)
+            pendingInputs.steering.push(...callbackInputs(await options.getSteering(), 'getSteering'))
         },
       })
-    await (composed ? withComposites(scope, batch) : batch())
-    await scope.journal.append(left.map((call) => leftBehind(scope, call)))
+    await (composed ? withComposites(ctx, batch) : batch())
+    await ctx.logWriter.append(left.map((call) => abandonedEntry(ctx, call)))
   }
-  stopIfAborted(scope)
+  stopIfAborted(ctx)
   // All calls are settled or parked, so the loop has no results to write.
   return []
 }
 
 /** Runs a batch with composites, including parked ones, until each has ended or is parked. */
-async function withComposites(scope: RunContext, batch: () => Promise<void>): Promise<void> {
-  scope.live.begin()
-  reconcileAgain(scope)
-  const heeded = applyDecisions(scope)
+async function withComposites(ctx: RunContext, batch: () => Promise<void>): Promise<void> {
+  ctx.activeCalls.allowStarts()
+  recheckCalls(ctx)
+  const heeded = applyDecisions(ctx)
   try {
     await batch()
-    await awaitSettled(scope)
+    await awaitSettled(ctx)
   } finally {
-    scope.live.end()
+    ctx.activeCalls.blockStarts()
     await heeded()
   }
 }
 
 /** Enters a composite call of the model, or returns the one that is parked in this process. */
-function enterCall(scope: RunContext, call: CallState, freeSlot: () => void): CompositeCall {
-  const { calls } = scope.live
+function enterCall(ctx: RunContext, call: CallState, freeSlot: () => void): CompositeCall {
+  const { calls } = ctx.activeCalls
   const { callId } = call.part
   const known = calls.get(callId)
   if (known) {
     freeSlot()
     return known
   }
-  const live = enter(scope, call, scope.signal, () => {}, freeSlot)
-  calls.set(callId, live)
-  live.ended.then(
-    () => live.left || calls.delete(callId),
+  const compositeCall = enter(ctx, call, ctx.signal, () => {}, freeSlot)
+  calls.set(callId, compositeCall)
+  compositeCall.ended.then(
+    () => compositeCall.detached || calls.delete(callId),
     () => {},
   )
-  return live
+  return compositeCall
 }
 
 function enter(
-  scope: RunContext,
+  ctx: RunContext,
   call: CallState,
   signal: AbortSignal,
-  turned: (parked: boolean) => void,
+  onParkedChange: (parked: boolean) => void,
   freeSlot: () => void = () => {},
 ): CompositeCall {
-  const live = createCompositeCall(scope, call, signal, {
+  const compositeCall = createCompositeCall(ctx, call, signal, {
     freeSlot,
-    turned,
+    onParkedChange,
     // While no batch is open, the loop decides about a call that waits.
-    staysParked: () => !scope.live.isOpen || scope.pendingPolicy() === 'hold',
-    execute: (inner, under) => executeCall(scope, inner, under),
-    enter: (inner, under, parked) => enter(scope, inner, under, parked),
+    staysParked: () => !ctx.activeCalls.isOpen || ctx.pendingPolicy() === 'hold',
+    execute: (inner, under) => executeCall(ctx, inner, under),
+    startComposite: (inner, under, parked) => enter(ctx, inner, under, parked),
   })
-  live.ended = executeCall(scope, call, live.signal, live)
-  return live
+  compositeCall.ended = executeCall(ctx, call, compositeCall.signal, compositeCall)
+  return compositeCall
 }
 
-function leftBehind(scope: RunContext, call: CallState): NewEntry {
-  return scope.signal.aborted
-    ? unstartedEntry(scope.state, call, 'aborted', 'The run was aborted before this call started.')
-    : unstartedEntry(scope.state, call, 'skipped', 'Skipped: the user said something new first.')
+function abandonedEntry(ctx: RunContext, call: CallState): NewEntry {
+  return ctx.signal.aborted
+    ? unstartedEntry(ctx.state, call, 'aborted', 'The run was aborted before this call started.')
+    : unstartedEntry(ctx.state, call, 'skipped', 'Skipped: the user said something new first.')
 }
 
 async function executeCall(
-  scope: RunContext,
+  ctx: RunContext,
   call: CallState,
-  signal: AbortSignal = scope.signal,
-  live?: CompositeCall,
+  signal: AbortSignal = ctx.signal,
+  compositeCall?: CompositeCall,
 ): Promise<void> {
-  const { journal, state, plan } = scope
+  const { logWriter, state, agent } = ctx
   if (call.stage === 'ready') {
-    const repeatable = mayRepeat(plan.info(call.part.toolName))
-    await journal.append([startedEntry(state, call, journal.fence, repeatable)])
+    const repeatable = mayRepeat(agent.info(call.part.toolName))
+    await logWriter.append([startedEntry(state, call, logWriter.fence, repeatable)])
   }
-  const others = giveWay(byteCount(call.args))
+  const others = yieldForBytes(byteCount(call.args))
   if (others) await others
-  const { delivered } = call
-  if (!delivered) {
+  const { delivery } = call
+  if (!delivery) {
     // A stalled process may have lost its lease; then another process owns the call.
-    const confirmed = journal.confirm()
+    const confirmed = logWriter.confirm()
     if (confirmed) await confirmed
   }
-  const made = await (delivered ? deliveredOutcome(scope, call, delivered) : perform(scope, call, signal, live))
-  if (live) {
-    await live.close()
-    if (live.left) return
-    if (live.fault) throw live.fault.error
+  const made = await (delivery ? deliveredOutcome(ctx, call, delivery) : perform(ctx, call, signal, compositeCall))
+  if (compositeCall) {
+    await compositeCall.close()
+    if (compositeCall.detached) return
+    if (compositeCall.fault) throw compositeCall.fault.error
   }
-  const outcome = live ? labelled(made, bridgeOf(call).label) : made
-  const first = resultFrom(scope, call, outcome, delivered?.via ?? 'executed')
-  const hooked = throughResultHooks(scope, first)
+  const outcome = compositeCall ? labelled(made, compositeStateOf(call).label) : made
+  const first = resultFrom(ctx, call, outcome, delivery?.via ?? 'executed')
+  const hooked = throughResultHooks(ctx, first)
   const { result, end } = isPromise(hooked) ? await hooked : hooked
-  const settling: Settling = {
+  const settling: SettledDetails = {
     durationMs: outcome.durationMs,
     // The error repeats the output, so it is dropped if a hook changed or withheld the output.
     ...(result.outcome === outcome.outcome && result.output === outcome.output && { error: outcome.error }),
   }
   // Children that were not resumed after a crash would stay open forever.
-  const left = live ? [...(await closeChildren(scope, state, call)), ...unawaitedCalls(state, call)] : []
-  await journal.append([...left, settledEntry(state, call, result, settling)])
+  const left = compositeCall ? [...(await closeChildren(ctx, state, call)), ...unawaitedCalls(state, call)] : []
+  await logWriter.append([...left, settledEntry(state, call, result, settling)])
   if (end) throw end
 }
 
-async function deliveredOutcome(scope: RunContext, call: CallState, delivered: Delivered): Promise<ToolOutcome> {
-  const tool = scope.plan.tools.get(call.part.toolName)
+async function deliveredOutcome(ctx: RunContext, call: CallState, delivered: Delivered): Promise<ToolOutcome> {
+  const tool = ctx.agent.tools.get(call.part.toolName)
   if (tool && delivered.fate === 'done') return resultOf(tool, delivered.output, call.args)
   if (delivered.fate === 'expired') return expiredOutcome(call)
   return {
@@ -182,20 +184,20 @@ function expiredOutcome({ part }: CallState): ToolOutcome {
 }
 
 async function perform(
-  scope: RunContext,
+  ctx: RunContext,
   call: CallState,
   signal: AbortSignal,
-  live: CompositeCall | undefined,
+  compositeCall: CompositeCall | undefined,
 ): Promise<ToolOutcome> {
-  const { plan, step } = scope
+  const { agent, step } = ctx
   const { callId, toolName } = call.part
-  const tool = plan.tools.get(toolName)
+  const tool = agent.tools.get(toolName)
   if (!tool) throw new RunEnding('failed', { code: 'unknown-tool', message: `There is no tool named ${toolName}.` })
-  const known = scope.parsed.has(callId)
+  const known = ctx.parsedInputs.has(callId)
   // After a crash another process parsed and authorized the input, so it is parsed again.
-  const parsed = known ? { ok: true as const, value: scope.parsed.get(callId) } : parseInput(tool, call.args)
+  const parsed = known ? { ok: true as const, value: ctx.parsedInputs.get(callId) } : parseInput(tool, call.args)
   const value = isPromise(parsed) ? await parsed : parsed
-  scope.parsed.delete(callId)
+  ctx.parsedInputs.delete(callId)
   if (!value.ok) {
     return {
       outcome: 'error',
@@ -206,11 +208,11 @@ async function perform(
     }
   }
   const run = (): Promise<ToolOutcome> =>
-    runTool(tool, new CallRun(scope, call, returnHandoffOf(scope, call) ?? value.value, signal, live))
-  const parent = call.parentCallId ?? `${scope.id}/${step}`
+    runTool(tool, new CallRun(ctx, call, returnHandoffOf(ctx, call) ?? value.value, signal, compositeCall))
+  const parent = call.parentCallId ?? `${ctx.id}/${step}`
   const { effect, sandbox } = tool
   const op = { kind: 'tool', id: callId, parent, callId, toolName, effect, ...(sandbox && { sandbox }) } as const
-  return around(scope, op, run)
+  return around(ctx, op, run)
 }
 
 /** The context of a tool call. A class, because getters of a literal are slow and most tools use none of them. */
@@ -222,36 +224,36 @@ class CallRun implements ToolRun {
   readonly runtime: ToolRun['runtime']
   readonly context: unknown
   readonly secrets: ToolRun['secrets']
-  readonly bridge?: CompositeCall['bridge']
+  readonly bridge?: CompositeCall['createBinding']
   readonly ask?: NonNullable<ToolRun['ask']>
   readonly progress: ToolRun['progress']
   readonly partial: ToolRun['partial']
   readonly #scope: RunContext
 
   constructor(
-    scope: RunContext,
+    ctx: RunContext,
     call: CallState,
     value: unknown,
     signal: AbortSignal,
-    live: CompositeCall | undefined,
+    compositeCall: CompositeCall | undefined,
   ) {
-    const { plan, given, journal, step } = scope
+    const { agent, options, logWriter, step } = ctx
     const { callId, toolName } = call.part
-    this.#scope = scope
+    this.#scope = ctx
     this.callId = callId
     this.input = call.args
     this.value = value
     this.signal = signal
-    this.runtime = plan.runtime
-    this.context = given.context
-    this.secrets = scope.secrets
-    if (live) this.bridge = live.bridge
-    const asking: ToolRun['ask'] = (question, at) => ask(scope, call, question, at)
+    this.runtime = agent.runtime
+    this.context = options.context
+    this.secrets = ctx.secrets
+    if (compositeCall) this.bridge = compositeCall.createBinding
+    const asking: ToolRun['ask'] = (question, at) => ask(ctx, call, question, at)
     const progress: ToolRun['progress'] = (data) =>
-      journal.emit('tool.execute.progress', { callId, toolName, data }, step)
+      logWriter.emit('tool.execute.progress', { callId, toolName, data }, step)
     const partial: ToolRun['partial'] = (piece) =>
-      journal.emit('tool.execute.partial', { callId, toolName, ...piece }, step)
-    if (canBeAsked(scope)) this.ask = asking
+      logWriter.emit('tool.execute.partial', { callId, toolName, ...piece }, step)
+    if (canBeAsked(ctx)) this.ask = asking
     this.progress = progress
     this.partial = partial
   }
@@ -265,7 +267,7 @@ class CallRun implements ToolRun {
   }
 
   get access(): SessionAccess {
-    return this.#scope.contextFor(this.#scope.plan.self)
+    return this.#scope.contextFor(this.#scope.agent.self)
   }
 
   get messages(): readonly Message[] {

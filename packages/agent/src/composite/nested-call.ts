@@ -13,48 +13,48 @@ import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
 
 /** What a nested call needs from its composite. */
-export interface Maker {
+export interface NestedCallHost {
   /** Throws if the composite has ended. */
-  heed(): void
+  throwIfOver(): void
   /** Resolves when the call no longer waits. */
-  moved(): Promise<void>
+  untilNotWaiting(): Promise<void>
   /** Runs the call to its `settled` entry. */
   execute(call: CallState): Promise<void>
   /** Enters a nested composite. Resolves when it is settled. */
-  enter(call: CallState): Promise<void>
+  runComposite(call: CallState): Promise<void>
 }
 
 /** Runs a nested call from its stage in the log to its result, as the loop does with calls of the model. */
-export async function runNestedCall(scope: RunContext, call: CallState, maker: Maker): Promise<void> {
-  const { journal, state, plan } = scope
+export async function runNestedCall(ctx: RunContext, call: CallState, host: NestedCallHost): Promise<void> {
+  const { logWriter, state, agent } = ctx
   while (call.stage !== 'settled') {
-    maker.heed()
+    host.throwIfOver()
     // Read again in each round, because each await may change it.
     const { stage } = call
     switch (stage) {
       case 'planned': {
-        const verdict = authorize(scope, toolCall(plan, call))
-        await journal.append(decidedEntries(state, call, isPromise(verdict) ? await verdict : verdict))
+        const verdict = authorize(ctx, toolCall(agent, call))
+        await logWriter.append(decidedEntries(state, call, isPromise(verdict) ? await verdict : verdict))
         break
       }
       case 'ready':
-        await start(scope, call, maker)
+        await start(ctx, call, host)
         break
       case 'started':
       case 'parked':
-      case 'woken':
-        await repeat(scope, call, maker)
+      case 'resumable':
+        await repeat(ctx, call, host)
         break
       // Only direct calls of the model are deferred.
       case 'deferred':
       case 'waiting':
-        await maker.moved()
+        await host.untilNotWaiting()
         break
       case 'delivered':
-        await maker.execute(call)
+        await host.execute(call)
         break
       case 'answered':
-        await journal.append([unstartedEntry(state, call, 'denied', call.reason ?? 'The call was not made.')])
+        await logWriter.append([unstartedEntry(state, call, 'denied', call.reason ?? 'The call was not made.')])
         break
       default:
         assertNever(stage)
@@ -62,41 +62,41 @@ export async function runNestedCall(scope: RunContext, call: CallState, maker: M
   }
 }
 
-async function start(scope: RunContext, call: CallState, maker: Maker): Promise<void> {
-  const { plan, state, journal } = scope
-  const { remote } = plan.info(call.part.toolName)
-  if (!remote) return inSlot(scope, call, maker)
-  await journal.append([remoteWait(state, call, plan.tools.get(call.part.toolName)?.['~tool'].timeoutMs)])
+async function start(ctx: RunContext, call: CallState, host: NestedCallHost): Promise<void> {
+  const { agent, state, logWriter } = ctx
+  const { remote } = agent.info(call.part.toolName)
+  if (!remote) return inSlot(ctx, call, host)
+  await logWriter.append([remoteWait(state, call, agent.tools.get(call.part.toolName)?.['~tool'].timeoutMs)])
 }
 
 /** Recovers a call that a process crash interrupted. */
-async function repeat(scope: RunContext, call: CallState, maker: Maker): Promise<void> {
-  const { plan, state, journal } = scope
-  const info = plan.info(call.part.toolName)
-  if (info.composite) return maker.enter(call)
+async function repeat(ctx: RunContext, call: CallState, host: NestedCallHost): Promise<void> {
+  const { agent, state, logWriter } = ctx
+  const info = agent.info(call.part.toolName)
+  if (info.composite) return host.runComposite(call)
   if (mayRepeat(info)) {
-    await journal.append([startedEntry(state, call, journal.fence, true)])
-    return inSlot(scope, call, maker)
+    await logWriter.append([startedEntry(state, call, logWriter.fence, true)])
+    return inSlot(ctx, call, host)
   }
-  if (await reconcileCall(scope, call)) return undefined
-  await journal.append([uncertainWait(state, call)])
+  if (await reconcileCall(ctx, call)) return undefined
+  await logWriter.append([uncertainWait(state, call)])
 }
 
-async function inSlot(scope: RunContext, call: CallState, maker: Maker): Promise<void> {
+async function inSlot(ctx: RunContext, call: CallState, host: NestedCallHost): Promise<void> {
   // A composite takes no slot, because its nested calls take slots.
-  if (scope.plan.info(call.part.toolName).composite) return maker.enter(call)
-  const entering = scope.slots.enter(executionMode(scope.plan, call))
+  if (ctx.agent.info(call.part.toolName).composite) return host.runComposite(call)
+  const entering = ctx.slots.enter(executionMode(ctx.agent, call))
   const leave = isPromise(entering) ? await entering : entering
   try {
-    maker.heed()
-    await maker.execute(call)
+    host.throwIfOver()
+    await host.execute(call)
   } finally {
     leave()
   }
 }
 
 /** Returns the result of a nested call from the log, so that it is the same live and after a crash. */
-export function bridgedResult(plan: ResolvedAgent, call: CallState): ToolResult {
+export function nestedResult(agent: ResolvedAgent, call: CallState): ToolResult {
   const { part, args, parentCallId, settled } = call
   if (!settled) throw new ProvostError('tool-calls-pending', `The call ${part.callId} has no result.`)
   const { outcome, via, output, label, fields, details, error } = settled
@@ -104,7 +104,7 @@ export function bridgedResult(plan: ResolvedAgent, call: CallState): ToolResult 
   return {
     callId: part.callId,
     ...(parentCallId !== undefined && { parentCallId }),
-    tool: plan.info(part.toolName),
+    tool: agent.info(part.toolName),
     input: args,
     outcome,
     via,
@@ -118,9 +118,9 @@ export function bridgedResult(plan: ResolvedAgent, call: CallState): ToolResult 
 }
 
 /** Returns the name of a tool in the registry, which may have renamed it. */
-export function nameIn(plan: ResolvedAgent, tool: Pick<Tool, '~tool' | 'name'>): string {
-  const known = plan.tools.get(tool.name)
+export function nameIn(agent: ResolvedAgent, tool: Pick<Tool, '~tool' | 'name'>): string {
+  const known = agent.tools.get(tool.name)
   if (known && known['~tool'] === tool['~tool']) return tool.name
-  for (const [name, one] of plan.tools) if (one['~tool'] === tool['~tool']) return name
+  for (const [name, one] of agent.tools) if (one['~tool'] === tool['~tool']) return name
   return tool.name
 }

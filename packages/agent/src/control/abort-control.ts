@@ -21,7 +21,7 @@ export interface AbortControl {
 }
 
 /** Creates the abort control of one run. */
-export function createAbortControl(mailbox: PendingInputs): AbortControl {
+export function createAbortControl(pendingInputs: PendingInputs): AbortControl {
   const controller = new AbortController()
   // Tools and hooks receive the abort in the async context that the run was started in.
   const inRun = new AsyncResource('provost.run')
@@ -39,9 +39,9 @@ export function createAbortControl(mailbox: PendingInputs): AbortControl {
       if (over) return
       control.options = { ...control.options, ...options }
       // The run stops waiting for humans.
-      mailbox.drained.resolve()
+      pendingInputs.drained.resolve()
       if (options.drain) {
-        mailbox.draining = true
+        pendingInputs.draining = true
         return
       }
       if (controller.signal.aborted) return

@@ -14,7 +14,7 @@ let pumping = false
  *
  * @throws the signal's reason, if it is aborted while the work pauses.
  */
-export function inTurns<T>(work: Steps<T>, signal?: AbortSignal): MaybePromise<T> {
+export function runPaced<T>(work: Steps<T>, signal?: AbortSignal): MaybePromise<T> {
   if (until !== undefined && performance.now() >= until) return later(work, signal)
   for (let step = work.next(); ; step = work.next()) {
     if (step.done) return step.value
@@ -26,14 +26,14 @@ export function inTurns<T>(work: Steps<T>, signal?: AbortSignal): MaybePromise<T
 const largeBytes = 131_072
 
 /** Yields to the event loop for a large value; returns undefined for any other. */
-export function giveWay(bytes: number): Promise<void> | undefined {
+export function yieldForBytes(bytes: number): Promise<void> | undefined {
   return bytes > largeBytes ? turn() : undefined
 }
 
 function turn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve)
-    pump()
+    resumeNext()
   })
 }
 
@@ -50,12 +50,12 @@ async function later<T>(work: Steps<T>, signal: AbortSignal | undefined): Promis
 }
 
 function beginTurn(): number {
-  pump()
+  resumeNext()
   return performance.now() + turnMs
 }
 
 /** Resumes one piece of work in each turn of the event loop. */
-function pump(): void {
+function resumeNext(): void {
   if (pumping) return
   pumping = true
   setImmediate(() => {
@@ -65,7 +65,7 @@ function pump(): void {
       // Work that arrives in this turn finds the time used.
       until = 0
       next()
-      pump()
+      resumeNext()
     } else until = undefined
   })
 }

@@ -5,13 +5,13 @@ import type { Reaction } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 
 /** Emits an error that does not end the run. */
-export function report(scope: RunContext, thrown: unknown, source: ErrorSource, by?: Reaction): void {
-  scope.journal.emit('agent.error', { error: toErrorInfo(thrown), source }, scope.step, by)
+export function report(ctx: RunContext, thrown: unknown, source: ErrorSource, by?: Reaction): void {
+  ctx.logWriter.emit('agent.error', { error: toErrorInfo(thrown), source }, ctx.step, by)
 }
 
 /** Calls an observer. Its errors are reported and do not disturb the run. */
-export function observe(scope: RunContext, extension: Extension, by: Reaction, call: () => unknown): void {
-  const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'hook', name: extension.name }, by)
+export function observe(ctx: RunContext, extension: Extension, by: Reaction, call: () => unknown): void {
+  const failed = (thrown: unknown): void => report(ctx, thrown, { kind: 'hook', name: extension.name }, by)
   try {
     const answer = call()
     if (isPromise(answer)) answer.then(undefined, failed)

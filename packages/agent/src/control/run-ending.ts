@@ -12,8 +12,8 @@ export function stopped(answer: { readonly stop: { readonly code: string; readon
 }
 
 /** Ends the run if it was aborted. */
-export function stopIfAborted(scope: RunContext): void {
-  if (scope.signal.aborted) throw new RunEnding('aborted')
+export function stopIfAborted(ctx: RunContext): void {
+  if (ctx.signal.aborted) throw new RunEnding('aborted')
 }
 
 /**
@@ -21,11 +21,11 @@ export function stopIfAborted(scope: RunContext): void {
  *
  * @returns the ending to throw.
  */
-export function hookFailed(scope: RunContext, extension: string, hook: string, thrown: unknown): RunEnding {
+export function hookFailed(ctx: RunContext, extension: string, hook: string, thrown: unknown): RunEnding {
   if (isRunEnding(thrown)) return thrown
   // A hook that stops on its signal has not failed.
-  if (scope.signal.aborted) return new RunEnding('aborted')
-  report(scope, thrown, { kind: 'hook', name: extension })
+  if (ctx.signal.aborted) return new RunEnding('aborted')
+  report(ctx, thrown, { kind: 'hook', name: extension })
   const error = new ProvostError(
     'hook-failed',
     `The ${hook} hook of ${extension} threw: ${toErrorInfo(thrown).message}`,

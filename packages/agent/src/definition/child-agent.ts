@@ -9,14 +9,14 @@ export function childAgent(parent: ResolvedAgent, own: ResolvedAgent): ResolvedA
   plans.set(parent, made)
   const known = made.get(own)
   if (known) return known
-  const plan = planChild(parent, own)
-  made.set(own, plan)
-  return plan
+  const agent = resolveChild(parent, own)
+  made.set(own, agent)
+  return agent
 }
 
 const plans = new WeakMap<ResolvedAgent, WeakMap<ResolvedAgent, ResolvedAgent>>()
 
-function planChild(parent: ResolvedAgent, own: ResolvedAgent): ResolvedAgent {
+function resolveChild(parent: ResolvedAgent, own: ResolvedAgent): ResolvedAgent {
   const inherited = parent.extensions.filter(
     (extension) => extension.scope === 'tree' && !own.extensions.includes(extension),
   )

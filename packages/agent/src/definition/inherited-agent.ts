@@ -21,17 +21,20 @@ export function inheritedAgent(
   own: ResolvedAgent,
   inherited: readonly Extension[],
   added: readonly Extension[] = [],
-  overlay: (plan: ResolvedAgent) => Overlay = () => ({}),
+  overlay: (agent: ResolvedAgent) => Overlay = () => ({}),
 ): ResolvedAgent {
   const { extensions: given = [] } = own.options
   const before = [...added, ...inherited].filter((extension) => !given.includes(extension))
-  const plan =
+  const resolved =
     before.length === 0
       ? own
-      : resolveAgent({ ...own.options, extensions: [...before, ...given.map((one) => apart(own, one, before))] })
+      : resolveAgent({
+          ...own.options,
+          extensions: [...before, ...given.map((one) => withUniqueName(own, one, before))],
+        })
   let inits: { readonly done: Promise<void> } | undefined
   const governed: ResolvedAgent = Object.create(
-    plan,
+    resolved,
     Object.getOwnPropertyDescriptors({
       // Lazy: created on first use.
       get store() {
@@ -39,15 +42,15 @@ export function inheritedAgent(
       },
       leaseMs: host.leaseMs,
       stateKey: host.stateKey,
-      prices: plan.prices ?? host.prices,
+      prices: resolved.prices ?? host.prices,
       ready() {
         if (inherited.length === 0) return own.ready()
-        inits ??= { done: initialise(own, plan, inherited) }
+        inits ??= { done: initialise(own, resolved, inherited) }
         // Retry a failed initialisation in the next run.
         inits.done.catch(() => (inits = undefined))
         return inits.done
       },
-      ...overlay(plan),
+      ...overlay(resolved),
     }),
   )
   return governed
@@ -64,7 +67,7 @@ async function initialise(
   for (const { init } of inherited) await init?.({ name: own.name, tools: infos })
 }
 
-function apart({ name }: ResolvedAgent, extension: Extension, others: readonly Extension[]): Extension {
+function withUniqueName({ name }: ResolvedAgent, extension: Extension, others: readonly Extension[]): Extension {
   return others.some((other) => other.name === extension.name)
     ? { ...extension, name: `${name}/${extension.name}` }
     : extension

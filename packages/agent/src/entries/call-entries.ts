@@ -4,13 +4,13 @@ import { trustedLabel } from '@provost/core'
 import { outputValue } from '../messages/output-value.ts'
 import { hashJson, newEntry, placeOf } from '../state/entry.ts'
 import { offsetOf } from '../state/session-state.ts'
-import type { Place } from '../types/log.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { Authorization } from '../types/loop.ts'
 import type { CallState, SessionState } from '../types/session-state.ts'
 import { approvalWait } from './wait-entries.ts'
 
 /** Data of a settled call that hooks do not see. */
-export interface Settling {
+export interface SettledDetails {
   readonly error?: ErrorInfo | undefined
   readonly durationMs?: number
 }
@@ -82,7 +82,12 @@ export function startedEntry(state: SessionState, call: CallState, fence: number
 }
 
 /** Returns the entry for the result of a call. */
-export function settledEntry(state: SessionState, call: CallState, result: ToolResult, more: Settling = {}): NewEntry {
+export function settledEntry(
+  state: SessionState,
+  call: CallState,
+  result: ToolResult,
+  more: SettledDetails = {},
+): NewEntry {
   const { error, durationMs = 0 } = more
   // The model receives only the output; a composite also receives the value.
   const isRedundant = call.parentCallId === undefined || result.value === outputValue(result.output)
@@ -121,7 +126,13 @@ export function unstartedEntry(
   )
 }
 
-function settled(place: Place, callId: string, outcome: CallOutcome, output: ToolOutput, error: ErrorInfo): NewEntry {
+function settled(
+  place: EntryContext,
+  callId: string,
+  outcome: CallOutcome,
+  output: ToolOutput,
+  error: ErrorInfo,
+): NewEntry {
   return newEntry(place, `${callId}/settled`, {
     type: 'call',
     op: 'settled',

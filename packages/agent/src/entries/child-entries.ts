@@ -2,7 +2,7 @@ import type { EntryOf, Grant, Label, NewEntry } from '@provost/core'
 
 import { newEntry, placeOf } from '../state/entry.ts'
 import { pendingOn } from '../state/next-action.ts'
-import type { CallState, ChildrenState, SessionState } from '../types/session-state.ts'
+import type { CallState, ChildState, SessionState } from '../types/session-state.ts'
 
 /** Returns the entry for a child that a composite starts. */
 export function spawnedEntry(
@@ -25,7 +25,7 @@ export function spawnedEntry(
 /** Returns the entry for the end or a pause of a child. The offset tells several pauses apart. */
 export function joinedEntry(
   state: SessionState,
-  child: Pick<ChildrenState, 'callId' | 'log'>,
+  child: Pick<ChildState, 'callId' | 'log'>,
   at: number,
   came: Omit<EntryOf<'child', 'joined'>, keyof EntryOf<'run', 'resumed'> | 'callId' | 'log'>,
 ): NewEntry {

@@ -16,23 +16,23 @@ export function openCallEntries(state: SessionState): readonly NewEntry[] {
     'answered',
     'started',
     'parked',
-    'woken',
+    'resumable',
     'waiting',
     'delivered',
   ] as const
   // Calls of a composite end before the composite.
-  const inside = [...state.run.bridged.values()].filter(({ stage }) => stage !== 'settled').toReversed()
+  const inside = [...state.run.nestedCalls.values()].filter(({ stage }) => stage !== 'settled').toReversed()
   const open = [...inside, ...callsAt(state.run, ...stages)]
   return open.map((call) => {
     const kind = waits.get(call.part.callId)
     return kind === 'approval'
       ? unstartedEntry(state, call, 'denied', 'Not approved: the run was ended.')
-      : unstartedEntry(state, call, 'aborted', whatIsKnown(kind))
+      : unstartedEntry(state, call, 'aborted', callOutcomeText(kind))
   })
 }
 
 /** The model must not assume that a call had no effect if it may have had one. */
-function whatIsKnown(kind: EntryOf<'wait'>['kind'] | undefined): string {
+function callOutcomeText(kind: EntryOf<'wait'>['kind'] | undefined): string {
   if (kind === 'uncertain') return 'Outcome unknown: the process died during this call, and the run was ended.'
   if (kind === 'remote') return 'The run was ended before the result came; the call may still take effect elsewhere.'
   return 'The run was ended before this call had a result.'

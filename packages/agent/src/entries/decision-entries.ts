@@ -47,7 +47,7 @@ export function resolvedEntries(state: SessionState, decisions: Decisions): Reso
       },
       by,
     )
-    if (wait && decision !== 'approve' && state.run?.candidate?.token === id) {
+    if (wait && decision !== 'approve' && state.run?.unapprovedAnswer?.token === id) {
       denied = { code: 'response-denied', message: reason ?? 'The answer was not approved.' }
     }
   }
@@ -65,7 +65,7 @@ export function resolvedEntries(state: SessionState, decisions: Decisions): Reso
 /** A token of one kind of question does not answer another kind. */
 function waitFor(state: SessionState, token: string, kind: 'approval' | 'input'): EntryOf<'wait'> | undefined {
   const wait = state.waits.get(token)
-  if (wait ? wait.kind !== kind : !state.resolved.has(token)) throw unknownWait(token)
+  if (wait ? wait.kind !== kind : !state.resolvedWaits.has(token)) throw unknownWait(token)
   return wait
 }
 
@@ -79,7 +79,7 @@ function waitsOfCalls(
   return (callId, kind) => {
     const key = waitKey(kind, callId)
     const wait = open.get(key)
-    if (!wait && !state.resolved.has(key)) throw unknownWait(callId)
+    if (!wait && !state.resolvedWaits.has(key)) throw unknownWait(callId)
     return wait
   }
 }
@@ -89,12 +89,12 @@ export function dueDecisions(
   state: SessionState,
   decisions: Decisions,
 ): { readonly due?: Decisions; readonly early?: Decisions } {
-  const known = (token: string): boolean => state.waits.has(token) || state.resolved.has(token)
+  const known = (token: string): boolean => state.waits.has(token) || state.resolvedWaits.has(token)
   const calls = new Set([...state.waits.values()].map((wait) => wait.callId))
   const knownCall = (callId: string): boolean =>
     calls.has(callId) ||
-    state.resolved.has(waitKey('remote', callId)) ||
-    state.resolved.has(waitKey('uncertain', callId))
+    state.resolvedWaits.has(waitKey('remote', callId)) ||
+    state.resolvedWaits.has(waitKey('uncertain', callId))
   const due = pick(decisions, known, knownCall)
   const early = pick(
     decisions,

@@ -2,7 +2,7 @@ import type { Message, NewEntry } from '@provost/core'
 import { fillLabel, positionId, toJson, trustedLabel } from '@provost/core'
 
 import { newEntry } from '../state/entry.ts'
-import type { Place } from '../types/log.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { ModelAnswered } from '../types/loop.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { SessionState } from '../types/session-state.ts'
@@ -10,14 +10,14 @@ import type { SessionState } from '../types/session-state.ts'
 /** Returns the entries for a model's answer: its attempt, its message and the outcome. */
 export function answerEntries(
   state: SessionState,
-  plan: ResolvedAgent,
-  place: Place,
+  agent: ResolvedAgent,
+  place: EntryContext,
   answered: ModelAnswered,
 ): NewEntry[] {
   const { message, ask, repair, unsaid } = answered
   const token = `${message.id}/approval`
   const entries = [
-    answeredEntry(state, plan, place, answered),
+    answeredEntry(state, agent, place, answered),
     newEntry(place, message.id, {
       type: 'message',
       message,
@@ -46,8 +46,8 @@ export function answerEntries(
 /** Returns the entry for an attempt that the model answered. */
 export function answeredEntry(
   state: SessionState,
-  plan: ResolvedAgent,
-  place: Place,
+  agent: ResolvedAgent,
+  place: EntryContext,
   answered: Omit<ModelAnswered, 'message'>,
 ): NewEntry {
   const { usage, finishReason, cost } = answered
@@ -55,7 +55,7 @@ export function answeredEntry(
   return newEntry(place, positionId(place.runId, place.step, 'attempt', attempt), {
     type: 'attempt',
     attempt,
-    model: answered.model ?? plan.modelName,
+    model: answered.model ?? agent.modelName,
     usage,
     ...(cost !== undefined && { cost }),
     outcome: 'answered',
@@ -64,7 +64,11 @@ export function answeredEntry(
 }
 
 /** The repair request goes where the model looks: into the results of its calls, or into a new message. */
-function repairEntries(place: Place, message: Message, repair: NonNullable<ModelAnswered['repair']>): NewEntry[] {
+function repairEntries(
+  place: EntryContext,
+  message: Message,
+  repair: NonNullable<ModelAnswered['repair']>,
+): NewEntry[] {
   const calls = message.content.filter((part) => part.type === 'tool-call' && !part.providerExecuted)
   const text = typeof repair.content === 'string' ? repair.content : ''
   if (calls.length === 0) {

@@ -4,7 +4,7 @@ import { positionId } from '@provost/core'
 import { answerJson } from '../prompt/structured-output.ts'
 import { newEntry, placeOf } from '../state/entry.ts'
 import { offsetOf } from '../state/session-state.ts'
-import type { Place } from '../types/log.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { FinalFailure } from '../types/loop.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { SessionState } from '../types/session-state.ts'
@@ -28,13 +28,13 @@ function lifecycleEntry(state: SessionState, op: 'suspended' | 'resumed'): NewEn
 /** Returns the entry that ends a run, with its output. */
 export function endedEntry(
   state: SessionState,
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   status: 'completed' | 'failed' | 'aborted',
   error?: ErrorInfo,
-  place: Place = placeOf(state),
+  place: EntryContext = placeOf(state),
 ): NewEntry {
   const answer = status === 'completed' ? state.run?.answer : undefined
-  const output: Json | undefined = answer && answerJson(plan, answer)
+  const output: Json | undefined = answer && answerJson(agent, answer)
   return newEntry(place, positionId(place.runId, place.step, 'ended', offsetOf(state)), {
     type: 'run',
     op: 'ended',
@@ -47,13 +47,13 @@ export function endedEntry(
 /** Returns the entries for a final failure of the model: the partial message, and the end of the run. */
 export function failureEntries(
   state: SessionState,
-  plan: ResolvedAgent,
-  place: Place,
+  agent: ResolvedAgent,
+  place: EntryContext,
   failure: FinalFailure,
 ): NewEntry[] {
   return [
     closingMessage(place, 'error', failure.partial, failure.error, failure.attempt),
-    endedEntry(state, plan, 'failed', failure.error, place),
+    endedEntry(state, agent, 'failed', failure.error, place),
   ]
 }
 
@@ -63,7 +63,7 @@ export function failureEntries(
  * @param attempt of the model that failed. Without it, the run is ended from outside.
  */
 export function closingMessage(
-  place: Place,
+  place: EntryContext,
   role: 'error' | 'aborted',
   partial: Message | undefined,
   error?: ErrorInfo,

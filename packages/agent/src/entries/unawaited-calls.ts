@@ -8,9 +8,9 @@ import { resolvedEntry } from './wait-entries.ts'
 /** Returns the entries that end the calls of a composite that it did not wait for, the deepest first. */
 export function unawaitedCalls(state: SessionState, composite: CallState): readonly NewEntry[] {
   const { run } = state
-  if (!run || run.bridged.size === 0) return []
+  if (!run || run.nestedCalls.size === 0) return []
   const { callId } = composite.part
-  const open = [...run.bridged.values()].filter((call) => call.stage !== 'settled' && isWithin(state, call, callId))
+  const open = [...run.nestedCalls.values()].filter((call) => call.stage !== 'settled' && isWithin(state, call, callId))
   return open.toReversed().flatMap((call) => {
     const reason = 'Not waited for: the call that made this one has ended.'
     const refused = { decision: 'deny', reason }

@@ -3,13 +3,13 @@ import { toJson } from '@provost/core'
 
 import { clock } from '../reducers/wait-reducer.ts'
 import { newEntry, placeOf } from '../state/entry.ts'
-import type { Place } from '../types/log.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { Authorization } from '../types/loop.ts'
 import type { CallState, SessionState } from '../types/session-state.ts'
 
 /** Returns the entry that asks a human about a call. */
 export function approvalWait(
-  place: Place,
+  place: EntryContext,
   call: CallState,
   { ask, about }: Extract<Authorization, { ask: unknown }>,
 ): NewEntry {
@@ -101,6 +101,6 @@ export function expiredEntry(state: SessionState, { token }: EntryOf<'wait'>): N
 }
 
 /** Returns the entry for a consumed inbox delivery: it does not enter again. */
-export function takenEntry(place: Place, token: string, by = 'inbox'): NewEntry {
+export function takenEntry(place: EntryContext, token: string, by = 'inbox'): NewEntry {
   return newEntry(place, `${token}/resolved`, { type: 'resolved', token, value: null, by })
 }

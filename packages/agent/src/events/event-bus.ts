@@ -23,7 +23,7 @@ export function createEventBus(parents: readonly string[], above?: EventBus): Ev
 
   function send(event: EventEnvelope, by: Reaction): void {
     for (const subscriber of subscribers) subscriber(event, by)
-    above?.relay(event, by)
+    above?.forward(event, by)
   }
 
   let follower: { hear(event: EventEnvelope, by: Reaction): void; heeds(): boolean } | undefined
@@ -32,21 +32,21 @@ export function createEventBus(parents: readonly string[], above?: EventBus): Ev
     active: () => subscribers.size > 0 || above?.followed() === true,
     followed: () => queues.size > 0 || follower?.heeds() === true || above?.followed() === true,
 
-    relay(event, by) {
+    forward(event, by) {
       if (closed || ended) return
       for (const queue of queues) queue.push(event)
       follower?.hear(event, by)
-      above?.relay(event, by)
+      above?.forward(event, by)
     },
 
-    emit(id, place, type, payload, by = noObservers) {
+    emit(id, meta, type, payload, by = noObservers) {
       if ((subscribers.size === 0 && above?.followed() !== true) || ended) return
       ended = type === 'agent.end'
       for (const key in payload) {
         const value = payload[key]
         if (typeof value === 'object' && value !== null) deepFreeze(value)
       }
-      const event: EventEnvelope = { type, id, place, parents, payload, last: undefined }
+      const event: EventEnvelope = { type, id, meta, parents, payload, last: undefined }
       if (emitting) {
         // A listener emits: for all listeners, its event follows the one it reacts to.
         emitted.push({ event, by })

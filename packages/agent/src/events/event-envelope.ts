@@ -5,8 +5,8 @@ import type { EventEnvelope } from '../types/log.ts'
 /** Returns the event with the sequence number of one reader. */
 export function numbered(event: EventEnvelope, seq: number): AgentEvent {
   if (event.last?.seq === seq) return event.last
-  const { type, id, place, parents, payload } = event
-  const { runId, step, agent, at } = place
+  const { type, id, meta, parents, payload } = event
+  const { runId, step, agent, at } = meta
   const made: unknown = Object.freeze({ seq, type, id, runId, step, agent, parents, at, ...payload })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- K ties type and payload together; the compiler cannot see that their sum is a member of the union
   return (event.last = made as AgentEvent)

@@ -11,7 +11,7 @@ import type { EmitDurable, EventProjection } from '../types/log.ts'
 import type { RunProgress, SessionState } from '../types/session-state.ts'
 
 /** Emits nothing; expensive payloads are not built for it. */
-export const muted: EmitDurable = Object.assign(() => {}, { passing: () => {} })
+export const muted: EmitDurable = Object.assign(() => {}, { streamed: () => {} })
 
 /** Creates the projection of a log, at its beginning. */
 export function createEventProjection(sessionId: string, state: SessionState): EventProjection {
@@ -35,7 +35,7 @@ export function createEventProjection(sessionId: string, state: SessionState): E
     const isNew = !started.delete(message.id)
     if (emit !== muted) {
       const start = { messageId: message.id, attempt, role: message.role }
-      if (isNew && isStreamed(message)) emit.passing('message.start', start)
+      if (isNew && isStreamed(message)) emit.streamed('message.start', start)
       else if (isNew) emit('message.start', start)
       emit('message.end', { messageId: message.id, attempt, message, ...fate })
     }
@@ -133,8 +133,8 @@ export function createEventProjection(sessionId: string, state: SessionState): E
       if (inFlight.has(callId)) inFlight.set(callId, entry)
       else settledEvent(emit, entry, toolName)
       endInOrder(emit)
-      if (state.completed) {
-        if (!state.unsaid.has(state.completed.id)) emitMessage(emit, state.completed)
+      if (state.completedMessage) {
+        if (!state.hidden.has(state.completedMessage.id)) emitMessage(emit, state.completedMessage)
         endStep(emit, state.run)
       }
     } else if (entry.op === 'parked') {

@@ -14,14 +14,14 @@ import type { SessionState } from '../types/session-state.ts'
  * extensions of all earlier agents govern it too. Returns the entry agent where the active one is unknown;
  * {@link checkActive} rejects such a session.
  */
-export function activeAgent(entry: ResolvedAgent, state: SessionState): ResolvedAgent {
-  if (state.lineage.length === 0 || state.run?.manifest.agent !== entry.name) return entry
-  const kept = governed.get(entry) ?? new Map<string, ResolvedAgent>()
-  governed.set(entry, kept)
-  const key = JSON.stringify([state.agent, ...state.lineage])
+export function activeAgent(entryAgent: ResolvedAgent, state: SessionState): ResolvedAgent {
+  if (state.handoffPath.length === 0 || state.run?.manifest.agent !== entryAgent.name) return entryAgent
+  const kept = governed.get(entryAgent) ?? new Map<string, ResolvedAgent>()
+  governed.set(entryAgent, kept)
+  const key = JSON.stringify([state.agent, ...state.handoffPath])
   const known = kept.get(key)
   if (known) return known
-  const made = planActive(entry, state)
+  const made = resolveActive(entryAgent, state)
   kept.set(key, made)
   return made
 }
@@ -33,8 +33,8 @@ const governed = new WeakMap<ResolvedAgent, Map<string, ResolvedAgent>>()
  *
  * @param name of the entry agent or of an agent that it can hand over to.
  */
-export function agentNamed(entry: ResolvedAgent, name: string): ResolvedAgent | undefined {
-  return name === entry.name ? entry : graphOf(entry).get(name)
+export function agentNamed(entryAgent: ResolvedAgent, name: string): ResolvedAgent | undefined {
+  return name === entryAgent.name ? entryAgent : graphOf(entryAgent).get(name)
 }
 
 /**
@@ -42,20 +42,20 @@ export function agentNamed(entry: ResolvedAgent, name: string): ResolvedAgent | 
  *
  * @throws ProvostError `wrong-agent`, `missing-extension`
  */
-export function checkActive(entry: ResolvedAgent, state: SessionState): void {
-  if (state.lineage.length === 0 || state.run?.manifest.agent !== entry.name) return
-  for (const name of state.lineage) {
-    const plan = agentNamed(entry, name)
-    if (!plan) {
+export function checkActive(entryAgent: ResolvedAgent, state: SessionState): void {
+  if (state.handoffPath.length === 0 || state.run?.manifest.agent !== entryAgent.name) return
+  for (const name of state.handoffPath) {
+    const agent = agentNamed(entryAgent, name)
+    if (!agent) {
       throw new ProvostError(
         'wrong-agent',
-        `The session was handed over to ${name}, which ${entry.name} does not know.`,
+        `The session was handed over to ${name}, which ${entryAgent.name} does not know.`,
         {
-          hint: `Give ${entry.name} the handoffs that it had when the session was handed over.`,
+          hint: `Give ${entryAgent.name} the handoffs that it had when the session was handed over.`,
         },
       )
     }
-    const missing = (state.wanted.get(name) ?? []).filter((one) => !plan.manifest.extensions.includes(one))
+    const missing = (state.requiredExtensions.get(name) ?? []).filter((one) => !agent.manifest.extensions.includes(one))
     if (missing.length > 0) {
       throw new ProvostError(
         'missing-extension',
@@ -69,24 +69,24 @@ export function checkActive(entry: ResolvedAgent, state: SessionState): void {
 }
 
 /** Returns all agents that one agent can hand over to, directly or through others. */
-function graphOf(entry: ResolvedAgent): ReadonlyMap<string, ResolvedAgent> {
-  const known = graphs.get(entry.options)
+function graphOf(entryAgent: ResolvedAgent): ReadonlyMap<string, ResolvedAgent> {
+  const known = graphs.get(entryAgent.options)
   if (known) return known
   const found = new Map<string, ResolvedAgent>()
-  const open: ResolvedAgent[] = [entry]
-  for (let plan = open.pop(); plan; plan = open.pop()) {
-    for (const handoff of plan.handoffs.values()) {
+  const open: ResolvedAgent[] = [entryAgent]
+  for (let agent = open.pop(); agent; agent = open.pop()) {
+    for (const handoff of agent.handoffs.values()) {
       // A return handoff runs as a child with its own run.
       if (handoff.mode === 'return') continue
       const target = resolvedAgentOf(targetOf(handoff))
-      const there = target.name === entry.name ? entry : found.get(target.name)
+      const there = target.name === entryAgent.name ? entryAgent : found.get(target.name)
       if (!there) {
         found.set(target.name, target)
         open.push(target)
-      } else if (!isSame(there, target)) throw ambiguous(entry, target)
+      } else if (!isSame(there, target)) throw ambiguous(entryAgent, target)
     }
   }
-  graphs.set(entry.options, found)
+  graphs.set(entryAgent.options, found)
   return found
 }
 
@@ -97,37 +97,37 @@ function isSame({ options: a }: ResolvedAgent, { options: b }: ResolvedAgent): b
 
 const graphs = new WeakMap<object, ReadonlyMap<string, ResolvedAgent>>()
 
-function ambiguous(entry: ResolvedAgent, { name }: ResolvedAgent): ProvostError {
-  return new ProvostError('invalid-agent', `${entry.name} can hand over to two agents named ${name}.`, {
+function ambiguous(entryAgent: ResolvedAgent, { name }: ResolvedAgent): ProvostError {
+  return new ProvostError('invalid-agent', `${entryAgent.name} can hand over to two agents named ${name}.`, {
     hint: 'Give each agent a unique name: the log records the active agent by name.',
   })
 }
 
-function planActive(entry: ResolvedAgent, { agent, lineage }: SessionState): ResolvedAgent {
-  const own = agentNamed(entry, agent)
-  if (!own) return entry
-  const before = [entry.name, ...lineage].filter((name) => name !== agent)
+function resolveActive(entryAgent: ResolvedAgent, { agent, handoffPath }: SessionState): ResolvedAgent {
+  const own = agentNamed(entryAgent, agent)
+  if (!own) return entryAgent
+  const before = [entryAgent.name, ...handoffPath].filter((name) => name !== agent)
   const inherited = new Set(
     before
-      .flatMap((name) => agentNamed(entry, name)?.extensions ?? [])
+      .flatMap((name) => agentNamed(entryAgent, name)?.extensions ?? [])
       // The grant of a child also binds the agents that it hands over to.
       .filter((extension) => extension.scope === 'tree' || extension === budgetExtension())
       .filter((extension) => !own.extensions.includes(extension)),
   )
-  if (own === entry && inherited.size === 0) return entry
-  return targetPlan(entry, own, [...inherited])
+  if (own === entryAgent && inherited.size === 0) return entryAgent
+  return resolveTarget(entryAgent, own, [...inherited])
 }
 
 /** The plan of a target that continues a run of another agent. */
-function targetPlan(entry: ResolvedAgent, own: ResolvedAgent, inherited: readonly Extension[]): ResolvedAgent {
-  return inheritedAgent(entry, own, inherited, [], ({ extensions }) => ({
+function resolveTarget(entryAgent: ResolvedAgent, own: ResolvedAgent, inherited: readonly Extension[]): ResolvedAgent {
+  return inheritedAgent(entryAgent, own, inherited, [], ({ extensions }) => ({
     // The limits of the session and the output of the run are those of the entry agent.
-    maxSteps: entry.maxSteps,
-    sendMode: entry.sendMode,
-    output: entry.output,
-    responseFormat: entry.responseFormat,
-    manifest: entry.manifest,
-    listeners: entry.listeners,
-    hooks: hookTable([...extensions, ...entry.listeners]),
+    maxSteps: entryAgent.maxSteps,
+    sendMode: entryAgent.sendMode,
+    output: entryAgent.output,
+    responseFormat: entryAgent.responseFormat,
+    manifest: entryAgent.manifest,
+    listeners: entryAgent.listeners,
+    hooks: hookTable([...extensions, ...entryAgent.listeners]),
   }))
 }

@@ -7,7 +7,7 @@ import { messageOf } from '../messages/message.ts'
 import { messagesOf } from '../messages/read-input.ts'
 import { hashMessages, notReturned, opened, transferContext } from '../messages/transferred-context.ts'
 import { readOutput } from '../prompt/structured-output.ts'
-import { bridgeOf } from '../reducers/composite-reducer.ts'
+import { compositeStateOf } from '../reducers/composite-reducer.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
@@ -17,7 +17,7 @@ import { writeSummaries } from './summary.ts'
 
 /** The boundary between the run of a composite and its children. */
 export interface ContextBoundary {
-  readonly scope: RunContext
+  readonly ctx: RunContext
   readonly call: CallState
   /** Runs `fn` once for each id; after a crash its result is read from the log. */
   memo<T>(id: string, fn: () => Promise<T>): Promise<T>
@@ -34,13 +34,13 @@ export interface ContextTransfer {
 }
 
 /** The input of a child, and the record of the transfer in its `spawned` entry. */
-export interface Given {
+export interface ChildInput {
   readonly input: Input
-  readonly crossed?: Pick<EntryOf<'child', 'spawned'>, 'filter' | 'hash' | 'with'>
+  readonly transfer?: Pick<EntryOf<'child', 'spawned'>, 'filter' | 'hash' | 'with'>
 }
 
 /** A transfer that was refused. */
-export interface Refused {
+export interface RefusedTransfer {
   readonly refused: ProvostError
 }
 
@@ -53,10 +53,10 @@ export function filterForTransfer(
   child: ContextTransfer,
   input: Input,
   filter: FilterDescriptor | undefined,
-): Given | Promise<Given | Refused> {
-  const { scope, call } = boundary
+): ChildInput | Promise<ChildInput | RefusedTransfer> {
+  const { ctx, call } = boundary
   // The context of a handoff was checked with the handoff.
-  if (call.errand || (!filter && scope.plan.hooks.handoff.length === 0)) return { input }
+  if (call.returnHandoff || (!filter && ctx.agent.hooks.handoff.length === 0)) return { input }
   return judgedInput(boundary, child, input, filter)
 }
 
@@ -65,12 +65,12 @@ async function judgedInput(
   child: ContextTransfer,
   input: Input,
   filter: FilterDescriptor | undefined,
-): Promise<Given | Refused> {
-  const { scope, memo } = boundary
+): Promise<ChildInput | RefusedTransfer> {
+  const { ctx, memo } = boundary
   const { id, agent } = child
-  const verdict = async (): Promise<Opinion> => judgeInput(boundary, child, input, filter)
+  const verdict = async (): Promise<InputAuthorization> => judgeInput(boundary, child, input, filter)
   const { denied, ask, ...crosses } =
-    scope.plan.hooks.handoff.length === 0 ? await verdict() : await memo(`${id}/in`, verdict)
+    ctx.agent.hooks.handoff.length === 0 ? await verdict() : await memo(`${id}/in`, verdict)
   if (denied) return refusedTo(agent, denied.message, denied.code)
   if (ask && !(await isApproved(ask, `The input of ${agent}`, waits(boundary, `${id}/wait/in`)))) {
     return refusedTo(agent, 'It was not approved.')
@@ -78,31 +78,31 @@ async function judgedInput(
   return inputFor(boundary, child, input, crosses)
 }
 
-type Opinion = RecordedAuthorization & { readonly filter?: FilterDescriptor }
+type InputAuthorization = RecordedAuthorization & { readonly filter?: FilterDescriptor }
 
 async function judgeInput(
   boundary: ContextBoundary,
   child: ContextTransfer,
   input: Input,
   filter: FilterDescriptor | undefined,
-): Promise<Opinion> {
-  const { scope, call } = boundary
+): Promise<InputAuthorization> {
+  const { ctx, call } = boundary
   const { id, agent, by } = child
   let known: FilterDescriptor | undefined
   let history: readonly Message[] = []
   try {
-    known = filter && (await writeSummaries(scope, `${id}/summary`, filter, () => crossable(scope)))
-    if (known) history = transferContext(scope.state.view, noCalls, known).messages
+    known = filter && (await writeSummaries(ctx, `${id}/summary`, filter, () => crossable(ctx)))
+    if (known) history = transferContext(ctx.state.view, noCalls, known).messages
   } catch (thrown) {
-    stopIfAborted(scope)
+    stopIfAborted(ctx)
     const { code, message } = toErrorInfo(thrown)
     return { denied: { code, message } }
   }
   const payload = [...history, ...taskOf(boundary, child, input)]
   const kind = by === 'tool' ? 'tool-in' : 'fanout-in'
   const { callId } = call.part
-  const flow = { kind, from: scope.state.agent, to: agent, payload, callId, label: joined(payload) } as const
-  const authorization = await authorizeFlow(scope, flow, `${id}.given`)
+  const flow = { kind, from: ctx.state.agent, to: agent, payload, callId, label: joined(payload) } as const
+  const authorization = await authorizeFlow(ctx, flow, `${id}.given`)
   return { ...(known && { filter: known }), ...recordedAuthorization(authorization) }
 }
 
@@ -117,27 +117,27 @@ export function inputFor(
   boundary: ContextBoundary,
   child: ContextTransfer,
   input: Input,
-  { filter, with: rewritten }: Pick<Opinion, 'filter' | 'with'>,
-): Given {
-  const { scope } = boundary
+  { filter, with: rewritten }: Pick<InputAuthorization, 'filter' | 'with'>,
+): ChildInput {
+  const { ctx } = boundary
   if (!filter && !rewritten) return { input }
-  const first = { id: `${child.id}/spawned`, at: scope.state.run?.startedAt ?? 0 }
+  const first = { id: `${child.id}/spawned`, at: ctx.state.run?.startedAt ?? 0 }
   if (rewritten) {
-    const crossed = { ...(filter && { filter }), hash: hashMessages(rewritten), with: rewritten }
-    return { input: opened(rewritten, first), crossed }
+    const transfer = { ...(filter && { filter }), hash: hashMessages(rewritten), with: rewritten }
+    return { input: opened(rewritten, first), transfer }
   }
-  const { messages, hash } = transferContext(scope.state.view, noCalls, filter ?? { kind: 'full' })
+  const { messages, hash } = transferContext(ctx.state.view, noCalls, filter ?? { kind: 'full' })
   return {
     input: [...opened(messages, first), ...taskOf(boundary, child, input)],
-    crossed: { ...(filter && { filter }), hash },
+    transfer: { ...(filter && { filter }), hash },
   }
 }
 
 /** Returns the task of a child, labelled with everything that the caller has read. The spawner has validated the input. */
-function taskOf({ scope, call }: ContextBoundary, { id, agent }: ContextTransfer, input: Input): readonly Message[] {
-  const label = joinLabels(call.label, bridgeOf(call).label)
+function taskOf({ ctx, call }: ContextBoundary, { id, agent }: ContextTransfer, input: Input): readonly Message[] {
+  const label = joinLabels(call.label, compositeStateOf(call).label)
   return messagesOf(input, `${id}.task`, { name: agent, allowSystemMessages: true }).map((message) => ({
-    ...scrubMessage(scope.secrets.scrubber, message),
+    ...scrubMessage(ctx.secrets.scrubber, message),
     label: joinLabels(labelOf(message), label),
   }))
 }
@@ -154,7 +154,7 @@ function waits({ wait }: ContextBoundary, id: string): (about: WaitAbout) => Pro
   }
 }
 
-function refusedTo(agent: string, reason: string, code: string = notReturned): Refused {
+function refusedTo(agent: string, reason: string, code: string = notReturned): RefusedTransfer {
   const hint = 'Continue without this agent, or ask for something else.'
   return { refused: new ProvostError(code, `The input of ${agent} was refused: ${reason}`, { hint }) }
 }
@@ -172,12 +172,12 @@ export async function outputFrom(
   { id, agent, by }: ContextTransfer,
   payload: readonly Message[],
   label: Label,
-): Promise<Answer | Refused> {
-  const { scope, call, memo } = boundary
+): Promise<Answer | RefusedTransfer> {
+  const { ctx, call, memo } = boundary
   const kind: Flow['kind'] = by === 'tool' ? 'tool-out' : 'fanout-out'
-  const flow = { kind, from: agent, to: scope.state.agent, payload, callId: call.part.callId, label }
+  const flow = { kind, from: agent, to: ctx.state.agent, payload, callId: call.part.callId, label }
   const verdict = await memo(`${id}/out`, async () =>
-    recordedAuthorization(await authorizeFlow(scope, flow, `${id}.answer`)),
+    recordedAuthorization(await authorizeFlow(ctx, flow, `${id}.answer`)),
   )
   const { denied, with: rewritten, ask } = verdict
   if (denied) return { refused: refusedAnswer(agent, denied.message) }
@@ -188,15 +188,15 @@ export async function outputFrom(
 }
 
 /** Whether `handoff` hooks check the answers of children. */
-export function isJudged({ scope, call }: ContextBoundary): boolean {
-  return !call.errand && scope.plan.hooks.handoff.length > 0
+export function isJudged({ ctx, call }: ContextBoundary): boolean {
+  return !call.returnHandoff && ctx.agent.hooks.handoff.length > 0
 }
 
 /** Returns the result of a child, as the composite receives it. */
 export async function resultBack(
   boundary: ContextBoundary,
   child: ContextTransfer,
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   result: RunResult<unknown>,
   label: Label,
   turns: boolean,
@@ -212,7 +212,7 @@ export async function resultBack(
   if (!back.rewritten) return result
   const { payload } = back
   const text = turns ? textOf(payload.at(-1) ?? answer) : payload.map((message) => textOf(message)).join('\n\n')
-  const output = await readOutput(plan.output, text)
+  const output = await readOutput(agent.output, text)
   return output
     ? Object.assign(reportOf(result, payload, text), { status: 'completed' as const, output: output.value })
     : Object.assign(reportOf(result, []), {

@@ -40,24 +40,24 @@ interface Checked extends FlowAuthorization {
  * @param flowWith returns the flow with another payload. Default: these messages and their joined label.
  */
 export function authorizeFlow(
-  scope: RunContext,
+  ctx: RunContext,
   flow: Flow,
   key: string,
   approval?: HookContext['approval'],
   flowWith = (payload: readonly Message[]): Flow => ({ ...flow, payload, label: joined(payload) }),
 ): MaybePromise<FlowAuthorization> {
   const unchanged: Checked = { flow, asks: [] }
-  const checked = runHooks(scope, 'handoff', unchanged, {
+  const checked = runHooks(ctx, 'handoff', unchanged, {
     changes: approval && { approval },
     shown: (before) => before.flow.label,
-    call: (hook, ctx, before) => hook(before.flow, ctx),
+    call: (hook, hookContext, before) => hook(before.flow, hookContext),
     answered(answer, before, by) {
       if ('deny' in answer) return { ...before, deny: { by: by.name, reason: answer.deny } }
       if ('ask' in answer) {
         checkAsks(by)
         return { ...before, asks: [...before.asks, { by: by.name, ask: answer.ask }] }
       }
-      const messages = rewritten(scope, answer.payload, key, before.flow)
+      const messages = rewritten(ctx, answer.payload, key, before.flow)
       return { ...before, with: messages, flow: flowWith(messages) }
     },
     ends: ({ deny }) => deny !== undefined,

@@ -18,25 +18,27 @@ import type { CallState, RunProgress, SessionState } from '../types/session-stat
 export const mostHandoffs = 20
 
 /** Returns the number of handoffs of a run, return handoffs included. */
-export function handoffsOfRun({ handoffs, returns }: RunProgress): number {
-  return handoffs + returns
+export function handoffsOfRun({ handoffCount, returnHandoffs }: RunProgress): number {
+  return handoffCount + returnHandoffs
 }
 
 /** Returns the calls of a step that request a handoff, in order. */
-export function handoffCallsIn(plan: ResolvedAgent, run: RunProgress): readonly CallState[] {
-  return plan.handoffs.size === 0 ? [] : [...run.calls.values()].filter(({ part }) => plan.handoffs.has(part.toolName))
+export function handoffCallsIn(agent: ResolvedAgent, run: RunProgress): readonly CallState[] {
+  return agent.handoffs.size === 0
+    ? []
+    : [...run.calls.values()].filter(({ part }) => agent.handoffs.has(part.toolName))
 }
 
 /** Returns the entry of a handoff call that is not authorized yet: the first of a step is deferred, all others are skipped. */
 export function unjudgedHandoff(
   state: SessionState,
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   call: CallState,
   [first]: readonly CallState[],
 ): readonly NewEntry[] {
   const { callId } = call.part
   if (first && call !== first) {
-    const to = plan.handoffs.get(first.part.toolName)?.to ?? first.part.toolName
+    const to = agent.handoffs.get(first.part.toolName)?.to ?? first.part.toolName
     const why = `Only the first handoff of a step is taken, and that was the one to ${to}.`
     return [unstartedEntry(state, call, 'skipped', why)]
   }
@@ -50,30 +52,30 @@ export function unjudgedHandoff(
 /** Returns the entries of an authorized handoff: the call with its result, the handoff, and the note to the target. */
 export function handoffEntries(
   state: SessionState,
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   call: CallState,
   handoff: Handoff,
   verdict: Authorization,
 ): readonly NewEntry[] {
   const denied = (verdictOf: Extract<Authorization, { deny: string }>): readonly NewEntry[] => [
     ...decidedEntries(state, call, verdictOf),
-    handoffEntry(state, plan, call, handoff, { denied: verdictOf.deny }),
+    handoffEntry(state, agent, call, handoff, { denied: verdictOf.deny }),
   ]
   if ('deny' in verdict) return denied(verdict)
   if (!('proceed' in verdict)) return decidedEntries(state, call, verdict)
   const crossed = verdict.crossing ?? { filter: handoff.filter }
   let flow: TransferredContext
   try {
-    flow = transferredContextAt(state, plan, crossed)
+    flow = transferredContextAt(state, agent, crossed)
   } catch (thrown) {
     const { code, message } = toErrorInfo(thrown)
     return denied({ deny: message, code, by: 'filter' })
   }
-  const crosses = handoffEntry(state, plan, call, handoff, { crossed, flow })
+  const crosses = handoffEntry(state, agent, call, handoff, { crossed, flow })
   // The call of a return handoff runs until the target has answered.
   if (handoff.mode === 'return') return [...decidedEntries(state, call, verdict), crosses]
   const output = { type: 'text', value: `${handoff.to} goes on with the conversation.` } as const
-  const result = { ...toolCall(plan, call), outcome: 'ok', via: 'executed', output, label: trustedLabel } as const
+  const result = { ...toolCall(agent, call), outcome: 'ok', via: 'executed', output, label: trustedLabel } as const
   const note = noteTo(
     handoff,
     state.agent,
@@ -92,10 +94,10 @@ export function handoffEntries(
 /** Returns the context that a handoff transfers at the end of the current step. */
 export function transferredContextAt(
   state: SessionState,
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   { filter, with: rewritten }: TransferResult,
 ): TransferredContext {
-  const calls = state.run ? handoffCallsIn(plan, state.run) : []
+  const calls = state.run ? handoffCallsIn(agent, state.run) : []
   return transferContext(viewAtStep(state), new Set(calls.map(({ part }) => part.callId)), filter, rewritten)
 }
 
@@ -121,13 +123,13 @@ export function noteTo(
 
 function handoffEntry(
   state: SessionState,
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   { part: { callId } }: CallState,
   handoff: Handoff,
   how: { readonly crossed: TransferResult; readonly flow: TransferredContext } | { readonly denied: string },
 ): NewEntry {
   const { to, mode, filter } = handoff
-  const calls = state.run ? handoffCallsIn(plan, state.run) : []
+  const calls = state.run ? handoffCallsIn(agent, state.run) : []
   const others = calls.flatMap(({ part }) => (part.callId === callId ? [] : [part.callId]))
   const call = { type: 'handoff', from: state.agent, to, mode, callId, ...(others.length > 0 && { others }) } as const
   const id = `${callId}/handoff`

@@ -2,7 +2,7 @@ import type { Entry, EntryOf, Message } from '@provost/core'
 
 import { transferContext, handoffCalls, viewAtStep } from '../messages/transferred-context.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
-import { emptyLog } from '../state/session-state.ts'
+import { emptySessionState } from '../state/session-state.ts'
 
 /** A handoff, rebuilt from the log. */
 export interface ReplayedHandoff {
@@ -23,7 +23,7 @@ export interface ReplayedHandoff {
  * for (const { entry, messages, intact } of replayHandoffs(entries)) console.log(entry.to, messages.length, intact)
  */
 export function replayHandoffs(entries: Iterable<Entry>): readonly ReplayedHandoff[] {
-  const state = emptyLog()
+  const state = emptySessionState()
   const replayed: ReplayedHandoff[] = []
   for (const entry of entries) {
     if (entry.type === 'handoff' && entry.denied === undefined) {
@@ -55,7 +55,7 @@ export interface ReplayedInput {
  * for (const { entry, messages, intact } of replayInputs(entries)) console.log(entry.agent, messages.length, intact)
  */
 export function replayInputs(entries: Iterable<Entry>): readonly ReplayedInput[] {
-  const state = emptyLog()
+  const state = emptySessionState()
   const replayed: ReplayedInput[] = []
   for (const entry of entries) {
     if (entry.type === 'child' && entry.op === 'spawned' && entry.hash !== undefined) {

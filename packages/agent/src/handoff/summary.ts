@@ -16,12 +16,12 @@ const usualTokens = 1_000
  * @throws ProvostError with the class of the model's failure, or `clearance-denied` for messages that it may not read
  */
 export async function writeSummaries(
-  scope: RunContext,
+  ctx: RunContext,
   key: string,
   filter: FilterDescriptor,
   history: () => readonly Message[],
 ): Promise<FilterDescriptor> {
-  return isUnwritten(filter) ? (await writeAll(scope, key, filter, history())).filter : filter
+  return isUnwritten(filter) ? (await writeAll(ctx, key, filter, history())).filter : filter
 }
 
 function isUnwritten(filter: FilterDescriptor): boolean {
@@ -37,7 +37,7 @@ interface Written {
 }
 
 async function writeAll(
-  scope: RunContext,
+  ctx: RunContext,
   key: string,
   filter: FilterDescriptor,
   messages: readonly Message[],
@@ -46,7 +46,7 @@ async function writeAll(
     const parts: FilterDescriptor[] = []
     let left = messages
     for (const [index, part] of filter.filters.entries()) {
-      const written = await writeAll(scope, `${key}/${index}`, part, left)
+      const written = await writeAll(ctx, `${key}/${index}`, part, left)
       parts.push(written.filter)
       left = written.messages
     }
@@ -54,13 +54,13 @@ async function writeAll(
   }
   const written =
     filter.kind === 'summary' && filter.text === undefined
-      ? { ...filter, text: await summarise(scope, key, messages, filter.maxTokens ?? usualTokens) }
+      ? { ...filter, text: await summarise(ctx, key, messages, filter.maxTokens ?? usualTokens) }
       : filter
   return { filter: written, messages: applyFilter(written, messages) }
 }
 
 async function summarise(
-  scope: RunContext,
+  ctx: RunContext,
   key: string,
   messages: readonly Message[],
   maxTokens: number,
@@ -76,8 +76,8 @@ async function summarise(
     ].join(' '),
     prompt: [{ content: messages.map(transcribed).join('\n\n'), label }],
   }
-  const ctx = scope.contextFor(scope.plan.self)
-  const text = await ctx.memo(key, async () => (await generate(scope, scope.plan.self, request, label)).text)
+  const hookContext = ctx.contextFor(ctx.agent.self)
+  const text = await hookContext.memo(key, async () => (await generate(ctx, ctx.agent.self, request, label)).text)
   return cut(text.trim(), maxTokens)
 }
 

@@ -21,12 +21,12 @@ export interface TransferAuthorization extends Pick<FlowAuthorization, 'asks'> {
  * handoff.
  */
 export async function authorizeTransfer(
-  scope: RunContext,
+  ctx: RunContext,
   call: ToolCall,
   handoff: Handoff,
   approval: HookContext['approval'],
 ): Promise<TransferAuthorization> {
-  const before = (scope.lineage?.handoffs() ?? 0) + (scope.state.run ? handoffsOfRun(scope.state.run) : 0)
+  const before = (ctx.parentRun?.handoffs() ?? 0) + (ctx.state.run ? handoffsOfRun(ctx.state.run) : 0)
   if (before >= mostHandoffs) {
     const reason = `There were ${mostHandoffs} handoffs without an end. Answer without another.`
     return { asks: [], deny: { by: 'handoffs', reason, code: 'too-many-handoffs' } }
@@ -35,25 +35,25 @@ export async function authorizeTransfer(
   let flow: Flow
   try {
     const all = (): readonly Message[] =>
-      transferredContextAt(scope.state, scope.plan, { filter: { kind: 'full' } }).messages
-    crossed = { filter: await writeSummaries(scope, `handoff/${call.callId}/summary`, handoff.filter, all) }
-    flow = flowOf(scope, call, handoff, crossed)
+      transferredContextAt(ctx.state, ctx.agent, { filter: { kind: 'full' } }).messages
+    crossed = { filter: await writeSummaries(ctx, `handoff/${call.callId}/summary`, handoff.filter, all) }
+    flow = flowOf(ctx, call, handoff, crossed)
   } catch (thrown) {
-    stopIfAborted(scope)
+    stopIfAborted(ctx)
     const { code, message } = toErrorInfo(thrown)
     return { asks: [], deny: { by: 'filter', reason: message, code } }
   }
   const { filter } = crossed
-  const checked = await authorizeFlow(scope, flow, `${call.callId}/payload`, approval, (messages) =>
-    flowOf(scope, call, handoff, { filter, with: messages }),
+  const checked = await authorizeFlow(ctx, flow, `${call.callId}/payload`, approval, (messages) =>
+    flowOf(ctx, call, handoff, { filter, with: messages }),
   )
   if (checked.deny) return { asks: checked.asks, deny: checked.deny }
   return { asks: checked.asks, crossing: checked.with ? { filter, with: checked.with } : crossed }
 }
 
 /** Returns the flow that hooks check: everything that the target would receive, the caller's note included. */
-function flowOf({ state, plan }: RunContext, call: ToolCall, handoff: Handoff, crossed: TransferResult): Flow {
-  const { messages, label } = transferredContextAt(state, plan, crossed)
+function flowOf({ state, agent }: RunContext, call: ToolCall, handoff: Handoff, crossed: TransferResult): Flow {
+  const { messages, label } = transferredContextAt(state, agent, crossed)
   const note = noteTo(handoff, state.agent, { ...call, args: call.input }, crossed.with !== undefined)
   return {
     kind: 'transfer',

@@ -12,19 +12,19 @@ import { around } from './around.ts'
  * @param by the extension that requested the call. Its own hook is skipped, to avoid endless recursion.
  */
 export function aroundModel(
-  scope: RunContext,
+  ctx: RunContext,
   op: TimedOperationOf<'model'>,
   call: () => Promise<ModelAnswer>,
   by?: Extension,
 ): Promise<ModelAnswer> {
-  if (scope.watchers.around.model.length === 0) return call()
+  if (ctx.observers.around.model.length === 0) return call()
   const observed: TimedOperationOf<'model'> & { outcome?: ModelOutcome } = { ...op }
   const answered = async (): Promise<ModelAnswer> => {
     const answer = await call()
-    observed.outcome = outcomeOf(scope.plan, op.model, answer)
+    observed.outcome = outcomeOf(ctx.agent, op.model, answer)
     return answer
   }
-  return around(scope, observed, answered, by)
+  return around(ctx, observed, answered, by)
 }
 
 function outcomeOf({ prices }: ResolvedAgent, model: string, answer: ModelAnswer): ModelOutcome {

@@ -12,24 +12,24 @@ export type AroundHook = Hooked<'around'>['hook']
  * @param by the extension that started the operation; its hook is skipped.
  */
 export function around<T>(
-  scope: RunContext,
+  ctx: RunContext,
   op: Parameters<AroundHook>[0],
   next: () => Promise<T>,
   by?: Extension,
 ): Promise<T> {
-  const hooks = scope.watchers.around[op.kind]
+  const hooks = ctx.observers.around[op.kind]
   const [only] = hooks
   if (!only) return next()
-  if (hooks.length === 1) return only.extension === by ? next() : callAround(scope, only, op, next)
+  if (hooks.length === 1) return only.extension === by ? next() : callAround(ctx, only, op, next)
   return hooks.reduceRight<() => Promise<T>>(
-    (inner, hooked) => (hooked.extension === by ? inner : () => callAround(scope, hooked, op, inner)),
+    (inner, hooked) => (hooked.extension === by ? inner : () => callAround(ctx, hooked, op, inner)),
     next,
   )()
 }
 
 /** Runs one `around` hook. The hook may fail; it can neither change the result nor skip the operation. */
 export async function callAround<T>(
-  scope: RunContext,
+  ctx: RunContext,
   { extension, hook }: Hooked<'around'>,
   op: Parameters<AroundHook>[0],
   inner: () => Promise<T>,
@@ -37,13 +37,13 @@ export async function callAround<T>(
   let ran: Promise<T> | undefined
   const once = (): Promise<T> => (ran ??= inner())
   try {
-    await hook(op, once, scope.contextFor(extension))
+    await hook(op, once, ctx.contextFor(extension))
   } catch (thrown) {
     // Report the hook's own errors only, not those of the operation.
-    if (!ran) report(scope, thrown, { kind: 'hook', name: extension.name })
+    if (!ran) report(ctx, thrown, { kind: 'hook', name: extension.name })
     else
       await ran.then(
-        () => report(scope, thrown, { kind: 'hook', name: extension.name }),
+        () => report(ctx, thrown, { kind: 'hook', name: extension.name }),
         () => {},
       )
   }

@@ -4,7 +4,7 @@ import { finish } from '@provost/core'
 import type { SessionState } from '../types/session-state.ts'
 
 /** A fold and its current value. */
-interface Folded {
+interface FoldCache {
   readonly fold: Fold<unknown>
   at: number
   value: unknown
@@ -13,14 +13,14 @@ interface Folded {
 }
 
 /** Values of folds by session, so that the next run does not read the whole log again. */
-const folded = new WeakMap<SessionState, Map<string, Folded>>()
+const folded = new WeakMap<SessionState, Map<string, FoldCache>>()
 
-function foldedBy<S>(state: SessionState, fold: Fold<S>): Folded {
-  const folds = folded.get(state) ?? new Map<string, Folded>()
+function foldedBy<S>(state: SessionState, fold: Fold<S>): FoldCache {
+  const folds = folded.get(state) ?? new Map<string, FoldCache>()
   folded.set(state, folds)
   const known = folds.get(fold.key)
   if (known?.fold === fold) return known
-  const fresh: Folded = { fold, at: 0, value: fold.initial, work: undefined }
+  const fresh: FoldCache = { fold, at: 0, value: fold.initial, work: undefined }
   folds.set(fold.key, fresh)
   return fresh
 }
@@ -43,14 +43,14 @@ export function foldNow<S>(state: SessionState, fold: Fold<S>): S {
 export function* foldInSteps<S>(state: SessionState, fold: Fold<S>): Steps<S> {
   const known = foldedBy(state, fold)
   while (known.work || known.at < state.entries.length) {
-    const work = (known.work ??= bringUp(state, known))
+    const work = (known.work ??= applyNewEntries(state, known))
     yield* going(known, work)
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by this very fold, so it is of its type
   return known.value as S
 }
 
-function* bringUp({ entries }: SessionState, known: Folded): Steps<void> {
+function* applyNewEntries({ entries }: SessionState, known: FoldCache): Steps<void> {
   const { fold } = known
   for (; known.at < entries.length; known.at++) {
     const entry = entries[known.at]
@@ -60,7 +60,7 @@ function* bringUp({ entries }: SessionState, known: Folded): Steps<void> {
 }
 
 /** Continues shared work. Other callers may advance it between two steps. */
-function* going(known: Folded, work: Steps<void>): Steps<void> {
+function* going(known: FoldCache, work: Steps<void>): Steps<void> {
   try {
     while (known.work === work) {
       if (work.next().done) known.work = undefined

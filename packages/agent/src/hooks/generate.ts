@@ -33,8 +33,8 @@ import { newEntry } from '../state/entry.ts'
 import { offsetOf } from '../state/session-state.ts'
 import type { RunContext } from '../types/run-context.ts'
 import { aroundModel } from './around-model.ts'
-import { excused } from './hook-time.ts'
-import { admitCall, giveBack } from './model-admission.ts'
+import { withoutHookTime } from './hook-time.ts'
+import { admitCall, releaseReservation } from './model-admission.ts'
 
 type Request = GenerateRequest & { readonly output?: StandardSchemaV1 }
 
@@ -46,28 +46,28 @@ type Request = GenerateRequest & { readonly output?: StandardSchemaV1 }
  * @param shown the label of the hook's payload, where that is not in the view.
  * @throws ProvostError with the class of the failure, or `output-invalid`; RunEnding where a `model.call` hook refuses it.
  */
-export function generate(scope: RunContext, by: Extension, request: Request, shown?: Label): Promise<Generated<never>> {
+export function generate(ctx: RunContext, by: Extension, request: Request, shown?: Label): Promise<Generated<never>> {
   // A model call has separate limits and may wait for other calls, so it does not count against the hook's time.
-  return excused(scope, by, () => generated(scope, by, request, shown))
+  return withoutHookTime(ctx, by, () => generated(ctx, by, request, shown))
 }
 
 async function generated(
-  scope: RunContext,
+  ctx: RunContext,
   by: Extension,
   request: Request,
   shown: Label | undefined,
 ): Promise<Generated<never>> {
-  const { plan, state, given } = scope
+  const { agent, state, options } = ctx
   checkRequest(request)
-  const messages = promptOf(scope, request, shown)
+  const messages = promptOf(ctx, request, shown)
   const label = joinLabels(...messages.map(labelOf))
-  const model = await resolveModel(request.model ?? given.model ?? plan.model)
+  const model = await resolveModel(request.model ?? options.model ?? agent.model)
   const prompt = createPrompt()
   prompt.reset(messages)
-  const maxRetries = request.settings?.maxRetries ?? plan.settings.maxRetries ?? 2
-  const signal = request.signal ? AbortSignal.any([scope.signal, request.signal]) : scope.signal
+  const maxRetries = request.settings?.maxRetries ?? agent.settings.maxRetries ?? 2
+  const signal = request.signal ? AbortSignal.any([ctx.signal, request.signal]) : ctx.signal
   const name = modelName(model)
-  const nth = ++scope.asking
+  const nth = ++ctx.hookRequests
   const asked = request.settings ?? {}
   const call = (settings: ModelSettings): Promise<ModelAnswer> =>
     callModel(
@@ -77,35 +77,35 @@ async function generated(
         label,
         signal,
         settings,
-        callId: (index) => positionId(scope.id, scope.step, 'generated', index),
+        callId: (index) => positionId(ctx.id, ctx.step, 'generated', index),
         ...(request.output && { responseFormat: { schema: jsonSchemaOf(request.output), name: 'output' } }),
       },
       () => {},
     )
   for (let attempt = 1; ; attempt++) {
-    const { id, step } = scope
+    const { id, step } = ctx
     const opId = positionId(id, step, `generating/${by.name}`, `${nth}.${attempt}`)
     const settings = await admitted(opId, attempt)
     const op = { kind: 'model', id: opId, parent: `${id}/${step}`, step, model: name, attempt, settings } as const
     let answer: ModelAnswer
     try {
-      answer = await aroundModel(scope, { ...op, purpose: 'generated' }, () => call(settings), by)
-      await scope.journal.append([
+      answer = await aroundModel(ctx, { ...op, purpose: 'generated' }, () => call(settings), by)
+      await ctx.logWriter.append([
         newEntry(
-          { ...scope.journal.place(), step: scope.step },
-          positionId(scope.id, scope.step, 'generated', `${offsetOf(state)}.${scope.generated++}`),
+          { ...ctx.logWriter.entryContext(), step: ctx.step },
+          positionId(ctx.id, ctx.step, 'generated', `${offsetOf(state)}.${ctx.hookModelCalls++}`),
           {
             type: 'attempt',
             attempt,
             model: name,
-            ...withCost(answer.usage, name, plan.prices),
+            ...withCost(answer.usage, name, agent.prices),
             outcome: answer.ok ? 'answered' : 'discarded',
             purpose: 'generated',
           },
         ),
       ])
     } finally {
-      giveBack(scope, opId)
+      releaseReservation(ctx, opId)
     }
     if (answer.ok) {
       const text = textOf({ content: answer.parts })
@@ -121,10 +121,10 @@ async function generated(
   }
 
   function admitted(callId: string, attempt: number): MaybePromise<ModelSettings> {
-    if (plan.hooks['model.call'].length === 0) return asked
+    if (agent.hooks['model.call'].length === 0) return asked
     const inputTokens = messages.reduce((sum, message) => sum + messageTokens(message), 0)
     const planned = { id: callId, model: name, attempt, purpose: 'generated', inputTokens, params: asked } as const
-    return admitCall(scope, planned, () => false, by)
+    return admitCall(ctx, planned, () => false, by)
   }
 }
 
@@ -150,8 +150,8 @@ function checkRequest(request: Request): void {
   checkSettings(request.settings, where)
 }
 
-function promptOf(scope: RunContext, { prompt, system }: Request, shown: Label | undefined): readonly Message[] {
-  const known = shown ? joinLabels(scope.state.viewLabel, shown) : scope.state.viewLabel
+function promptOf(ctx: RunContext, { prompt, system }: Request, shown: Label | undefined): readonly Message[] {
+  const known = shown ? joinLabels(ctx.state.viewLabel, shown) : ctx.state.viewLabel
   const inits: MessageInit[] = system === undefined ? [] : [{ role: 'system', content: system }]
   inits.push(...(typeof prompt === 'string' ? [{ content: prompt }] : prompt))
   return inits.map((init, index) => messageOf(init, `generated/${index}`, init.role === 'system' ? undefined : known))
@@ -160,14 +160,14 @@ function promptOf(scope: RunContext, { prompt, system }: Request, shown: Label |
 /** Returns the text, or its value by the schema. The overloads of `ctx.generate` give the type. */
 async function outputOf(schema: StandardSchemaV1 | undefined, text: string): Promise<never> {
   const read = await readOutput(schema, text)
-  if (read) return anything(read.value)
+  if (read) return unchecked(read.value)
   throw new ProvostError('output-invalid', 'The output of ctx.generate does not fit its schema.', {
     hint: 'State the shape of the answer in the prompt.',
   })
 }
 
 /** Fits every overload of `ctx.generate`; the request selects one. */
-function anything(value: unknown): never {
+function unchecked(value: unknown): never {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
   return value as never
 }

@@ -1,7 +1,7 @@
 import type { Extension, MaybePromise } from '@provost/core'
 import { ProvostError, isPromise } from '@provost/core'
 
-import type { Asked, HookTime } from '../types/hooks.ts'
+import type { PendingHook, HookTime } from '../types/hooks.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 
@@ -13,12 +13,13 @@ const longestMs = 2 ** 31 - 1
 
 /** The time limit and the running times of hooks: those of a run, or of a session that closes. */
 export interface HookClock extends Pick<RunContext, 'hookTimes' | 'signal'> {
-  readonly plan: Pick<ResolvedAgent, 'hookTimeoutMs'>
+  readonly agent: Pick<ResolvedAgent, 'hookTimeoutMs'>
 }
 
 function timeOf({ hookTimes }: HookClock, extension: Extension): HookTime {
   let time = hookTimes.get(extension)
-  if (!time) hookTimes.set(extension, (time = { asked: new Set(), excused: 0, abort: undefined, signal: undefined }))
+  if (!time)
+    hookTimes.set(extension, (time = { pendingHooks: new Set(), pauses: 0, abort: undefined, signal: undefined }))
   return time
 }
 
@@ -35,16 +36,16 @@ export function inHookTime<T>(
   answer: MaybePromise<T>,
 ): MaybePromise<T> {
   if (!isPromise(answer)) return answer
-  const limit = scope.plan.hookTimeoutMs
+  const limit = scope.agent.hookTimeoutMs
   if (!(limit <= longestMs)) return answer
   const time = timeOf(scope, extension)
   return new Promise((resolve, reject) => {
-    const one: Asked = {
-      left: limit,
+    const one: PendingHook = {
+      remainingMs: limit,
       since: 0,
       timer: undefined,
-      over() {
-        time.asked.delete(one)
+      onTimeout() {
+        time.pendingHooks.delete(one)
         const error = timeOut(`The ${what} hook of ${extension.name} did not answer within ${limit} ms.`)
         reject(error)
         time.abort?.abort(error)
@@ -54,10 +55,10 @@ export function inHookTime<T>(
     }
     const done = (): void => {
       stop(one)
-      time.asked.delete(one)
+      time.pendingHooks.delete(one)
     }
-    time.asked.add(one)
-    if (time.excused === 0) start(one)
+    time.pendingHooks.add(one)
+    if (time.pauses === 0) start(one)
     // A thenable may answer with another one; the limit holds for both.
     Promise.resolve(answer).then(
       (given) => {
@@ -72,35 +73,35 @@ export function inHookTime<T>(
   })
 }
 
-function start(one: Asked): void {
+function start(one: PendingHook): void {
   one.since = performance.now()
   // Keeps the process alive: a script would end without a result otherwise.
-  one.timer = setTimeout(one.over, one.left)
+  one.timer = setTimeout(one.onTimeout, one.remainingMs)
 }
 
-function stop(one: Asked): void {
+function stop(one: PendingHook): void {
   if (one.timer === undefined) return
   clearTimeout(one.timer)
   one.timer = undefined
-  one.left = Math.max(0, one.left - (performance.now() - one.since))
+  one.remainingMs = Math.max(0, one.remainingMs - (performance.now() - one.since))
 }
 
 /** Runs work with separate limits. The timers of the extension's hooks pause meanwhile. */
-export async function excused<T>(scope: RunContext, extension: Extension, work: () => Promise<T>): Promise<T> {
-  const time = timeOf(scope, extension)
-  time.excused++
-  if (time.excused === 1) for (const one of time.asked) stop(one)
+export async function withoutHookTime<T>(ctx: RunContext, extension: Extension, work: () => Promise<T>): Promise<T> {
+  const time = timeOf(ctx, extension)
+  time.pauses++
+  if (time.pauses === 1) for (const one of time.pendingHooks) stop(one)
   try {
     return await work()
   } finally {
-    time.excused--
-    if (time.excused === 0) for (const one of time.asked) start(one)
+    time.pauses--
+    if (time.pauses === 0) for (const one of time.pendingHooks) start(one)
   }
 }
 
 /** Returns the signal that aborts the hooks of an extension. */
 export function hookSignal(scope: HookClock, extension: Extension): AbortSignal {
-  if (!(scope.plan.hookTimeoutMs <= longestMs)) return scope.signal
+  if (!(scope.agent.hookTimeoutMs <= longestMs)) return scope.signal
   const time = timeOf(scope, extension)
   time.abort ??= new AbortController()
   return (time.signal ??= AbortSignal.any([scope.signal, time.abort.signal]))
@@ -108,14 +109,14 @@ export function hookSignal(scope: HookClock, extension: Extension): AbortSignal 
 
 /** Runs work of a hook with a separate time limit. */
 export function withinLimit<T>(
-  scope: RunContext,
+  ctx: RunContext,
   extension: Extension,
   timeoutMs: number,
   work: (signal: AbortSignal) => MaybePromise<T>,
 ): Promise<T> {
-  return excused(scope, extension, async () => {
+  return withoutHookTime(ctx, extension, async () => {
     const own = new AbortController()
-    const signal = AbortSignal.any([scope.signal, own.signal])
+    const signal = AbortSignal.any([ctx.signal, own.signal])
     const late = Promise.withResolvers<never>()
     const end = (): void => late.reject(signal.reason)
     const over = (): void => own.abort(timeOut(`Work of ${extension.name} took longer than ${timeoutMs} ms.`))

@@ -8,7 +8,10 @@ import type { RunContext } from '../types/run-context.ts'
 import { runHooks } from './run-hooks.ts'
 
 /** The answers of the hooks that admitted a call. */
-type Admitted = readonly (readonly [by: Extension, Exclude<AdmissionAnswer, { wait: true } | { stop: unknown }>])[]
+type AdmissionAnswers = readonly (readonly [
+  by: Extension,
+  Exclude<AdmissionAnswer, { wait: true } | { stop: unknown }>,
+])[]
 
 /**
  * Lets the `model.call` hooks admit a planned call, and reserves the budget that they state. If a hook answers `wait`, all
@@ -20,31 +23,31 @@ type Admitted = readonly (readonly [by: Extension, Exclude<AdmissionAnswer, { wa
  * @throws RunEnding when a hook stops the run or fails.
  */
 export async function admitCall(
-  scope: RunContext,
+  ctx: RunContext,
   planned: Omit<PlannedCall, 'price'>,
   isCounted: () => boolean,
   by?: Extension,
 ): Promise<ModelSettings> {
-  const { reservations, tree } = scope
-  const price = priceFor(planned.model, planned.inputTokens, scope.plan.prices)
+  const { reservations, tree } = ctx
+  const price = priceFor(planned.model, planned.inputTokens, ctx.agent.prices)
   const call: PlannedCall = price ? { ...planned, price } : planned
   for (let idle = 0; ;) {
-    const { taken } = tree
-    const asked = askHooks(scope, call, by)
+    const { reservationCount } = tree
+    const asked = askHooks(ctx, call, by)
     const admitted = isPromise(asked) ? await asked : asked
-    stopIfAborted(scope)
+    stopIfAborted(ctx)
     if (admitted === 'wait') {
       // A reservation may have been released while the hooks ran. Without any, a second `wait` would never end.
       idle = peersIn(tree).reserving > 0 ? 0 : idle + 1
-      if (idle > 1) throw waitsForNothing(scope)
-      if (idle === 0) await whenReleased(tree, scope.signal)
-      stopIfAborted(scope)
+      if (idle > 1) throw nothingToWaitFor(ctx)
+      if (idle === 0) await whenReleased(tree, ctx.signal)
+      stopIfAborted(ctx)
       continue
     }
     // Another call was admitted meanwhile: run the hooks again with its reservation.
-    if (tree.taken !== taken) continue
+    if (tree.reservationCount !== reservationCount) continue
     if (admitted.some(([, { reserve }]) => reserve)) {
-      tree.taken++
+      tree.reservationCount++
       reservations.expect(call.id, isCounted)
       for (const [{ name }, { reserve }] of admitted) if (reserve) reservations.set(call.id, name, reserve)
     }
@@ -53,18 +56,22 @@ export async function admitCall(
 }
 
 /** Runs the hooks synchronously where all answers are synchronous, so that no reservation changes in between. */
-function askHooks(scope: RunContext, planned: PlannedCall, by: Extension | undefined): MaybePromise<Admitted | 'wait'> {
-  return runHooks<'model.call', Admitted | 'wait'>(scope, 'model.call', [], {
-    hooks: by && scope.plan.hooks['model.call'].filter(({ extension }) => extension !== by),
+function askHooks(
+  ctx: RunContext,
+  planned: PlannedCall,
+  by: Extension | undefined,
+): MaybePromise<AdmissionAnswers | 'wait'> {
+  return runHooks<'model.call', AdmissionAnswers | 'wait'>(ctx, 'model.call', [], {
+    hooks: by && ctx.agent.hooks['model.call'].filter(({ extension }) => extension !== by),
     changes: { generate: refuseToGenerate },
-    call: (hook, ctx) => hook(planned, ctx),
+    call: (hook, hookContext) => hook(planned, hookContext),
     answered: (answer, admitted, extension) =>
       'wait' in answer || admitted === 'wait' ? 'wait' : [...admitted, [extension, answer]],
     ends: (admitted) => admitted === 'wait',
   })
 }
 
-function settingsFor({ params }: PlannedCall, admitted: Admitted): ModelSettings {
+function settingsFor({ params }: PlannedCall, admitted: AdmissionAnswers): ModelSettings {
   let most = params.maxOutputTokens
   for (const [, { maxOutputTokens }] of admitted) {
     if (maxOutputTokens !== undefined) most = Math.min(most ?? Number.POSITIVE_INFINITY, maxOutputTokens)
@@ -73,7 +80,7 @@ function settingsFor({ params }: PlannedCall, admitted: Admitted): ModelSettings
 }
 
 /** Releases the reservation of a call that has ended and whose usage is recorded. */
-export function giveBack({ reservations, tree }: RunContext, id: string): void {
+export function releaseReservation({ reservations, tree }: RunContext, id: string): void {
   reservations.drop(id)
   wakeWaiters(tree)
 }
@@ -86,7 +93,7 @@ const refuseToGenerate = (): Promise<never> =>
     }),
   )
 
-function waitsForNothing(scope: RunContext): Error {
+function nothingToWaitFor(ctx: RunContext): Error {
   const error = new ProvostError(
     'invalid-answer',
     'A model.call hook returned { wait: true }, but no call has a reservation.',
@@ -94,5 +101,5 @@ function waitsForNothing(scope: RunContext): Error {
       hint: 'Return { wait: true } only while ctx.tree.reserving is above 0. Otherwise admit the call or stop the run.',
     },
   )
-  return hookFailed(scope, scope.plan.name, 'model.call', error)
+  return hookFailed(ctx, ctx.agent.name, 'model.call', error)
 }

@@ -1,7 +1,7 @@
 import type { Extension, HookContext, HookName, Hooks, Label, MaybePromise, Stop } from '@provost/core'
 import { ProvostError, isPromise, isRecord } from '@provost/core'
 
-import { giveWay } from '../control/paced-work.ts'
+import { yieldForBytes } from '../control/paced-work.ts'
 import { report } from '../control/report.ts'
 import { hookFailed, stopped } from '../control/run-ending.ts'
 import type { ContextChanges, Hooked } from '../types/hooks.ts'
@@ -32,7 +32,7 @@ interface Calls<K extends RunHook, S> {
   readonly changes?: ContextChanges | undefined
   /** Whether a hook may answer with a string. */
   readonly text?: true
-  call(hook: HookOf<K>, ctx: HookContext, state: S): ReturnType<HookOf<K>>
+  call(hook: HookOf<K>, hookContext: HookContext, state: S): ReturnType<HookOf<K>>
   /** Whether the later hooks are skipped. */
   ends?(state: S): boolean
   /** Returns the label of what a hook receives, where the view does not contain it. */
@@ -78,26 +78,26 @@ type AnyPipeline<K extends RunHook, S> = Calls<K, S> & Partial<Decides<K, S> & R
  *   says `reject`.
  */
 export function runHooks<K extends RunHook, S>(
-  scope: RunContext,
+  ctx: RunContext,
   name: K,
   state: S,
   pipeline: HookPipeline<K, S>,
 ): MaybePromise<S> {
-  const hooks: readonly Hooked<K>[] = pipeline.hooks ?? scope.plan.hooks[name]
+  const hooks: readonly Hooked<K>[] = pipeline.hooks ?? ctx.agent.hooks[name]
   if (hooks.length === 0) return state
   const calls: AnyPipeline<K, S> = pipeline
   const meaning = meanings[name]
   let denied = false
   return inOrder(hooks, state, {
     ask(hooked, now) {
-      const others = calls.bytes && giveWay(calls.bytes(now))
-      return others ? others.then(() => ask(scope, name, calls, hooked, now)) : ask(scope, name, calls, hooked, now)
+      const others = calls.bytes && yieldForBytes(calls.bytes(now))
+      return others ? others.then(() => ask(ctx, name, calls, hooked, now)) : ask(ctx, name, calls, hooked, now)
     },
     failed(thrown, { extension }, now) {
       if (meaning !== 'report' && !calls.failed) {
-        throw failureOf(hookFailed(scope, extension.name, name, thrown), meaning)
+        throw failureOf(hookFailed(ctx, extension.name, name, thrown), meaning)
       }
-      report(scope, thrown, { kind: 'hook', name: extension.name })
+      report(ctx, thrown, { kind: 'hook', name: extension.name })
       denied = meaning === 'deny'
       return calls.failed ? calls.failed(now, extension) : now
     },
@@ -106,13 +106,13 @@ export function runHooks<K extends RunHook, S>(
 }
 
 function ask<K extends RunHook, S>(
-  scope: RunContext,
+  ctx: RunContext,
   name: K,
   calls: AnyPipeline<K, S>,
   { extension, hook }: Hooked<K>,
   state: S,
 ): S | PromiseLike<S> {
-  const ctx = scope.contextFor(extension, calls.changes, calls.shown?.(state))
+  const hookContext = ctx.contextFor(extension, calls.changes, calls.shown?.(state))
   const read = (answer: unknown): MaybePromise<S> => {
     if (!answer || !calls.answered) return state
     if (typeof answer !== 'object' && !(calls.text && typeof answer === 'string')) throw invalidAnswer(extension, name)
@@ -120,7 +120,7 @@ function ask<K extends RunHook, S>(
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer of a hook of this name
     return calls.answered(answer as Handled<K>, state, extension)
   }
-  const answer = inHookTime<unknown>(scope, extension, name, calls.call(hook, ctx, state))
+  const answer = inHookTime<unknown>(ctx, extension, name, calls.call(hook, hookContext, state))
   if (!isPromise(answer)) return read(answer)
   return (calls.wait ? calls.wait(answer) : answer).then(read)
 }

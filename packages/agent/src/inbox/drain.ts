@@ -14,79 +14,82 @@ import type { LoopAnswers } from '../types/loop.ts'
 import type { RunContext } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 import { callbackInputs } from './callback-inputs.ts'
-import { onItsWay, returnMessages } from './child-routing.ts'
+import { inFlightTo, returnMessages } from './child-routing.ts'
 import { enterMessages } from './enter-messages.ts'
 
 /** Returns the entries of new inputs: steering messages before a step, and queued inputs too where the run would end. */
-export function arrivals(scope: RunContext, at: 'step' | 'end'): MaybePromise<LoopAnswers['input']> {
-  const { mailbox, given } = scope
-  stopIfAborted(scope)
-  if (mailbox.draining) {
+export function arrivals(ctx: RunContext, at: 'step' | 'end'): MaybePromise<LoopAnswers['input']> {
+  const { pendingInputs, options } = ctx
+  stopIfAborted(ctx)
+  if (pendingInputs.draining) {
     // A final answer that finished during the drain completes the run.
-    if (at === 'end' && mailbox.steers.length + mailbox.followUps.length === 0) return []
+    if (at === 'end' && pendingInputs.steering.length + pendingInputs.followUps.length === 0) return []
     throw new RunEnding('aborted')
   }
   const awaited =
-    breathes(scope) ||
-    scope.inbox?.arriving() !== undefined ||
-    mailbox.steers.length > 0 ||
-    mailbox.letters.length > 0 ||
-    given.getSteering !== undefined ||
-    (at === 'end' && (mailbox.followUps.length > 0 || given.getFollowUp !== undefined || scope.tree.letters.size > 0))
-  return awaited ? collectArrivals(scope, at) : []
+    shouldYield(ctx) ||
+    ctx.inbox?.arriving() !== undefined ||
+    pendingInputs.steering.length > 0 ||
+    pendingInputs.childMessages.length > 0 ||
+    options.getSteering !== undefined ||
+    (at === 'end' &&
+      (pendingInputs.followUps.length > 0 || options.getFollowUp !== undefined || ctx.tree.childMessages.size > 0))
+  return awaited ? collectArrivals(ctx, at) : []
 }
 
 /** Whether to yield to the event loop at this step: models and tools that answer at once would starve timers and I/O. */
-function breathes({ state }: RunContext): boolean {
+function shouldYield({ state }: RunContext): boolean {
   return (state.run?.step ?? 0) % 64 === 63
 }
 
-async function collectArrivals(scope: RunContext, at: 'step' | 'end'): Promise<LoopAnswers['input']> {
-  const { mailbox, given } = scope
-  if (breathes(scope)) await breath()
-  await unlessAborted(scope.signal, scope.inbox?.arriving())
+async function collectArrivals(ctx: RunContext, at: 'step' | 'end'): Promise<LoopAnswers['input']> {
+  const { pendingInputs, options } = ctx
+  if (shouldYield(ctx)) await breath()
+  await unlessAborted(ctx.signal, ctx.inbox?.arriving())
   // Wait for messages that were sent to this child and are still in the logs of its ancestors.
-  if (at === 'end') await unlessAborted(scope.signal, onItsWay(scope.tree, scope.id))
-  stopIfAborted(scope)
-  const steering = given.getSteering ? callbackInputs(await given.getSteering(), 'getSteering') : []
-  const steers = [...mailbox.steers.splice(0), ...steering]
-  const lost = mailbox.letters.length > 0 ? returnMessages(scope) : []
-  const steered = [...lost, ...(steers.length > 0 ? await entering(scope, steers, 'steer') : [])]
+  if (at === 'end') await unlessAborted(ctx.signal, inFlightTo(ctx.tree, ctx.id))
+  stopIfAborted(ctx)
+  const steering = options.getSteering ? callbackInputs(await options.getSteering(), 'getSteering') : []
+  const steers = [...pendingInputs.steering.splice(0), ...steering]
+  const lost = pendingInputs.childMessages.length > 0 ? returnMessages(ctx) : []
+  const steered = [...lost, ...(steers.length > 0 ? await entering(ctx, steers, 'steer') : [])]
   if (steered.length > 0 || at === 'step') return steered
   const following =
-    mailbox.followUps.length === 0 && given.getFollowUp ? callbackInputs(await given.getFollowUp(), 'getFollowUp') : []
-  const queued = [...mailbox.followUps.splice(0), ...following]
+    pendingInputs.followUps.length === 0 && options.getFollowUp
+      ? callbackInputs(await options.getFollowUp(), 'getFollowUp')
+      : []
+  const queued = [...pendingInputs.followUps.splice(0), ...following]
   if (queued.length === 0) return []
-  const entries = await entering(scope, queued, 'queue')
+  const entries = await entering(ctx, queued, 'queue')
   for (const entry of entries) {
     if (entry.type !== 'message') continue
     const { message } = entry
-    scope.journal.emit('agent.followup.queued', { text: textOf(message), messageId: message.id })
+    ctx.logWriter.emit('agent.followup.queued', { text: textOf(message), messageId: message.id })
   }
   return entries
 }
 
 async function entering(
-  scope: RunContext,
+  ctx: RunContext,
   all: readonly QueuedInput[],
   via: 'steer' | 'queue',
 ): Promise<readonly NewEntry[]> {
-  const { plan, state } = scope
+  const { agent, state } = ctx
   const place = placeOf(state)
   const entries: NewEntry[] = []
   for (const [index, { input, token, by, signal }] of all.entries()) {
-    if (token !== undefined && state.resolved.has(token)) continue
+    if (token !== undefined && state.resolvedWaits.has(token)) continue
     // One append for both, so that a crash cannot lose or repeat the delivery.
     if (token !== undefined) entries.push(takenEntry(place, token, by))
     if (signal?.aborted) continue
     const key = positionId(place.runId, place.step, `message/${via}`, `${state.messages.length}.${index}`)
     try {
-      const messages = messagesOf(input, key, plan, takenIds(scope))
-      entries.push(...(await enterMessages(scope, messages, via, place, key)))
+      const messages = messagesOf(input, key, agent, takenIds(ctx))
+      entries.push(...(await enterMessages(ctx, messages, via, place, key)))
     } catch (thrown) {
       // An invalid delivery must not end the run: any process may write to the inbox.
       if (token === undefined || thrown instanceof RunEnding) throw thrown
-      report(scope, thrown, { kind: 'listener', name: 'inbox' })
+      report(ctx, thrown, { kind: 'listener', name: 'inbox' })
     }
   }
   return entries

@@ -4,7 +4,7 @@ import { joinLabels, labelOf } from '@provost/core'
 import { runHooks } from '../hooks/run-hooks.ts'
 import { messageOf } from '../messages/message.ts'
 import { newEntry } from '../state/entry.ts'
-import type { Place } from '../types/log.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 
 /**
@@ -14,15 +14,15 @@ import type { RunContext } from '../types/run-context.ts'
  * @throws RunEnding when a hook stops the run or fails.
  */
 export async function enterMessages(
-  scope: RunContext,
+  ctx: RunContext,
   messages: readonly Message[],
   via: 'input' | 'steer' | 'queue',
-  place: Place,
+  place: EntryContext,
   key: string,
 ): Promise<readonly NewEntry[]> {
   const entries: NewEntry[] = []
   for (const message of messages) {
-    const { entered, tail } = await throughHooks(scope, message)
+    const { entered, tail } = await throughHooks(ctx, message)
     // A message id may come from outside, so the entry id does not use it.
     const id = `${key}/entry/${entries.length}`
     entries.push(newEntry(place, id, { type: 'message', message: entered, via }))
@@ -58,9 +58,9 @@ export function tailMessages(
   key: string,
 ): { messages: readonly Message[]; label: Label } {
   const messages = tail.map((init, index) => messageOf(init, `${key}/tail/${index}`))
-  return { messages, label: joinOf(messages) }
+  return { messages, label: joinedLabelOf(messages) }
 }
 
-function joinOf(messages: readonly Message[]): Label {
+function joinedLabelOf(messages: readonly Message[]): Label {
   return joinLabels(...messages.map(labelOf))
 }

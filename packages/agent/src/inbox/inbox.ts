@@ -13,7 +13,7 @@ export interface InboxOptions {
   readonly sessionId: string
   readonly runId: string
   readonly state: SessionState
-  readonly mailbox: PendingInputs
+  readonly pendingInputs: PendingInputs
   readonly cursor: InboxCursor
   /** Called when another process aborts the run. */
   abort(token: string, options: AbortOptions): void
@@ -26,7 +26,7 @@ export const abortToken = 'abort/'
 
 /** Returns a cursor at the beginning of an inbox. */
 export function inboxCursor(): InboxCursor {
-  return { after: '', own: new Set() }
+  return { after: '', ownTokens: new Set() }
 }
 
 /** Opens the inbox for a run. */
@@ -79,20 +79,20 @@ export function openInbox(options: InboxOptions): Inbox {
 /** The abort reason after the end of a run. */
 const followed = 'the run is over'
 
-function take({ state, mailbox, cursor, runId, abort }: InboxOptions, delivery: Delivery): void {
+function take({ state, pendingInputs, cursor, runId, abort }: InboxOptions, delivery: Delivery): void {
   const { token, value, by } = delivery
   // The log records this delivery as taken, by this process or an earlier one.
-  if (cursor.own.delete(token) || state.resolved.has(token)) return
+  if (cursor.ownTokens.delete(token) || state.resolvedWaits.has(token)) return
   if (token.startsWith(sendToken)) {
     const { input, mode, to = runId }: Record<string, unknown> = isRecord(value) ? value : {}
     const said = { input: inputIn(input), token, by }
-    if (to !== runId) mailbox.letters.push({ ...said, to: String(to), mode: modeOf(mode) })
-    else if (modeOf(mode) === 'steer') mailbox.steers.push(said)
-    else mailbox.followUps.push(said)
+    if (to !== runId) pendingInputs.childMessages.push({ ...said, to: String(to), mode: modeOf(mode) })
+    else if (modeOf(mode) === 'steer') pendingInputs.steering.push(said)
+    else pendingInputs.followUps.push(said)
   } else if (token.startsWith(abortToken)) {
     if (isRecord(value) && value['runId'] === runId) abort(token, abortOptions(value['options']))
-  } else mailbox.deliveries.set(token, delivery)
-  notify(mailbox)
+  } else pendingInputs.deliveries.set(token, delivery)
+  notify(pendingInputs)
 }
 
 function abortOptions(value: unknown): AbortOptions {

@@ -1,8 +1,8 @@
 import type { PendingInputs, QueuedInput } from '../types/inputs.ts'
 
 /** Notifies the listeners of a pending-inputs box of new input. */
-export function notify({ watchers }: PendingInputs): void {
-  for (const look of watchers) look()
+export function notify({ listeners }: PendingInputs): void {
+  for (const look of listeners) look()
 }
 
 /**
@@ -12,14 +12,14 @@ export function notify({ watchers }: PendingInputs): void {
  */
 export function createPendingInputs(left?: PendingInputs): PendingInputs {
   return {
-    steers: left?.steers.splice(0) ?? [],
+    steering: left?.steering.splice(0) ?? [],
     followUps: left?.followUps.splice(0) ?? [],
-    letters: left?.letters.splice(0) ?? [],
+    childMessages: left?.childMessages.splice(0) ?? [],
     decisions: left?.decisions.splice(0) ?? [],
     deliveries: left?.deliveries ?? new Map(),
-    arriving: new Set(),
+    arrivingDecisions: new Set(),
     compactions: [],
-    watchers: new Set(),
+    listeners: new Set(),
     draining: false,
     drained: Promise.withResolvers(),
   }

@@ -4,7 +4,7 @@ import { deepFreeze } from '@provost/core'
 import { numbered } from '../events/event-envelope.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
 import { offsetOf } from '../state/session-state.ts'
-import type { EmitDurable, EventPlace } from '../types/log.ts'
+import type { EmitDurable, EventMeta } from '../types/log.ts'
 import type { SessionState } from '../types/session-state.ts'
 import { logSnapshot } from './log-snapshot.ts'
 
@@ -49,19 +49,19 @@ export interface LogEventsOptions {
 export function logEvents(sessionId: string, options: LogEventsOptions = {}): LogEvents {
   const { log = sessionId, parents = noParents } = options
   const { state, projection } = logSnapshot(sessionId)
-  let place: EventPlace | undefined
+  let meta: EventMeta | undefined
   let n = 0
   let passing = 0
   let seq = 0
   let out: LoggedEvent[] = []
 
   function tell<K extends EventType>(id: string, type: K, payload: EventPayloads[K]): void {
-    if (!place) return
+    if (!meta) return
     for (const value of Object.values(payload)) if (typeof value === 'object' && value !== null) deepFreeze(value)
     out.push({
       offset: offsetOf(state),
       n,
-      event: numbered({ type, id, place, parents, payload, last: undefined }, ++seq),
+      event: numbered({ type, id, meta, parents, payload, last: undefined }, ++seq),
     })
   }
 
@@ -71,7 +71,7 @@ export function logEvents(sessionId: string, options: LogEventsOptions = {}): Lo
       n++
     },
     {
-      passing: <K extends EventType>(type: K, payload: EventPayloads[K]) =>
+      streamed: <K extends EventType>(type: K, payload: EventPayloads[K]) =>
         tell(`${log}:${offsetOf(state)}~${passing++}`, type, payload),
     },
   )
@@ -88,7 +88,7 @@ export function logEvents(sessionId: string, options: LogEventsOptions = {}): Lo
       if (entry.offset <= offsetOf(state)) return []
       projection.before(entry, emit)
       reduceEntry(state, entry)
-      place = entry
+      meta = entry
       n = 0
       passing = 0
       projection.project(entry, emit)

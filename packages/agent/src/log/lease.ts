@@ -28,7 +28,7 @@ export async function holdLease(
   const lease = await store.lease(log, owner, store.ephemeral ? Number.POSITIVE_INFINITY : ttlMs, terms)
   if (lease === 'busy') return undefined
   const { fence, takeovers } = lease
-  const release = (): Promise<void> => giveBack(store, log, fence)
+  const release = (): Promise<void> => releaseLease(store, log, fence)
   if (store.ephemeral) {
     const steady = async (): Promise<void> => {
       if (takeovers > 0) await store.lease(log, owner, Number.POSITIVE_INFINITY, { ...terms, steady: true })
@@ -51,12 +51,12 @@ export async function holdLease(
     lost = true
     clearInterval(renewal)
     // The lease was free again, but another writer held it meanwhile: the state of this writer is stale.
-    if (renewed !== 'busy') await giveBack(store, log, renewed.fence)
+    if (renewed !== 'busy') await releaseLease(store, log, renewed.fence)
   }
 
   async function ask(): Promise<void> {
     if (!lost) await renew()
-    if (lost) throw takenOver(log)
+    if (lost) throw leaseLostError(log)
   }
 
   // The next append detects a failed renewal: the store rejects an old fence.
@@ -72,12 +72,12 @@ export async function holdLease(
     confirm: () => (!lost && performance.now() < until ? undefined : ask()),
     release() {
       clearInterval(renewal)
-      return giveBack(store, log, fence)
+      return releaseLease(store, log, fence)
     },
   }
 }
 
-async function giveBack(store: SessionStore, log: string, fence: number): Promise<void> {
+async function releaseLease(store: SessionStore, log: string, fence: number): Promise<void> {
   try {
     await store.release(log, fence)
   } catch {
@@ -85,7 +85,7 @@ async function giveBack(store: SessionStore, log: string, fence: number): Promis
   }
 }
 
-function takenOver(log: string): ProvostError {
+function leaseLostError(log: string): ProvostError {
   return new ProvostError('fenced', `Another process has taken over ${log}.`, {
     hint: 'Continue the session there. The unfinished work of this process is discarded.',
   })

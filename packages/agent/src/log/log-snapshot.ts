@@ -2,12 +2,12 @@ import type { Entry, SessionStore } from '@provost/core'
 
 import { createEventProjection, muted } from '../events/event-projection.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
-import { emptyLog, offsetOf } from '../state/session-state.ts'
+import { emptySessionState, offsetOf } from '../state/session-state.ts'
 import type { LogSnapshot } from '../types/log.ts'
 
 /** Returns the snapshot of a log before its first entry. */
 export function logSnapshot(sessionId: string): LogSnapshot {
-  const state = emptyLog()
+  const state = emptySessionState()
   return { state, projection: createEventProjection(sessionId, state) }
 }
 

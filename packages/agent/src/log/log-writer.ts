@@ -1,13 +1,22 @@
 import type { Entry, EventPayloads, EventType, NewEntry, Scrubber, SessionStore } from '@provost/core'
 import { ProvostError, deepFreeze, scrubEntry, scrubPayload } from '@provost/core'
 
-import { giveWay } from '../control/paced-work.ts'
+import { yieldForBytes } from '../control/paced-work.ts'
 import { muted } from '../events/event-projection.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
 import { addBytes, bytesOfEntry, noBytes } from '../state/byte-count.ts'
 import { placeOf } from '../state/entry.ts'
 import { offsetOf } from '../state/session-state.ts'
-import type { EmitDurable, EventBus, Lease, LogSnapshot, LogWriter, Place, Reaction, Written } from '../types/log.ts'
+import type {
+  EmitDurable,
+  EventBus,
+  Lease,
+  LogSnapshot,
+  LogWriter,
+  EntryContext,
+  Reaction,
+  AppendResult,
+} from '../types/log.ts'
 import type { ByteMeter } from '../types/run-tree.ts'
 import type { RunBytes } from '../types/session-state.ts'
 import { applyEntries, logSnapshot } from './log-snapshot.ts'
@@ -22,7 +31,7 @@ export interface LogWriterOptions {
   /** The agent that starts the run. */
   readonly agent: string
   readonly lease: Pick<Lease, 'fence' | 'confirm' | 'steady'>
-  readonly hub: EventBus
+  readonly eventBus: EventBus
   readonly scrubber: Scrubber
   /** Enforces the byte limits of the run until the writer is sealed. */
   readonly meter?: ByteMeter
@@ -34,26 +43,26 @@ export interface LogWriterOptions {
  * Opens the writer of a log.
  *
  * @param past the entries after the snapshot.
- * @param known the snapshot of the log; the writer keeps it up to date.
+ * @param snapshot the snapshot of the log; the writer keeps it up to date.
  */
 export function openLogWriter(
   options: LogWriterOptions,
   past: Iterable<Entry>,
-  known: LogSnapshot = logSnapshot(options.sessionId),
+  snapshot: LogSnapshot = logSnapshot(options.sessionId),
 ): LogWriter {
-  const { store, log, lease, hub, scrubber, meter } = options
+  const { store, log, lease, eventBus, scrubber, meter } = options
   const { fence } = lease
-  const { state, projection } = known
+  const { state, projection } = snapshot
   /** Whether the writer works between runs: its entries need no run start. */
   const between = options.runId === options.sessionId
   const early: NewEntry[] = []
   let passing = 0
   let sealed = false
-  let batch: { readonly entries: NewEntry[]; readonly done: PromiseWithResolvers<Written> } | undefined
+  let batch: { readonly entries: NewEntry[]; readonly done: PromiseWithResolvers<AppendResult> } | undefined
   let writing = false
   let underway: Promise<unknown> = Promise.resolve()
 
-  applyEntries(known, past)
+  applyEntries(snapshot, past)
 
   /** The entry whose events are being emitted. `emitted` counts them. */
   let committed: Entry
@@ -63,10 +72,10 @@ export function openLogWriter(
   let reaction: Reaction | undefined
   const durable: EmitDurable = Object.assign(
     <K extends EventType>(type: K, payload: EventPayloads[K]) =>
-      hub.emit(`${log}:${committed.offset}.${emitted++}`, committed, type, payload, reaction),
+      eventBus.emit(`${log}:${committed.offset}.${emitted++}`, committed, type, payload, reaction),
     {
-      passing: <K extends EventType>(type: K, payload: EventPayloads[K]) =>
-        hub.emit(`${log}:${committed.offset}~${passing++}`, committed, type, payload, reaction),
+      streamed: <K extends EventType>(type: K, payload: EventPayloads[K]) =>
+        eventBus.emit(`${log}:${committed.offset}~${passing++}`, committed, type, payload, reaction),
     },
   )
 
@@ -91,9 +100,9 @@ export function openLogWriter(
   /** Writes one batch at a time. Entries that arrive during a write form the next batch. */
   async function write(
     drafts: readonly NewEntry[],
-    emit = hub.active() ? durable : muted,
+    emit = eventBus.active() ? durable : muted,
     from: 'run' | 'copy' = 'run',
-  ): Promise<Written> {
+  ): Promise<AppendResult> {
     writing = true
     try {
       const before = offsetOf(state)
@@ -103,12 +112,12 @@ export function openLogWriter(
       const all = bytes.reduce(addBytes, noBytes)
       const over = sealed || from === 'copy' ? undefined : meter?.refusal(all)
       if (over) throw over
-      const others = giveWay(all.log)
+      const others = yieldForBytes(all.log)
       if (others) await others
       const { existing } = await store.append(log, placed, { after: before, fence })
       const isNew = existing.length === 0
       const written = isNew ? placed : adopted(placed, existing, before)
-      if (others) await giveWay(all.log)
+      if (others) await yieldForBytes(all.log)
       for (const [index, entry] of written.entries()) commit(entry, emit, isNew ? bytes[index] : undefined)
       // If the store fails here, the next renewal resets the takeover count.
       if (from === 'run' && drafts.some(isAnswer)) void lease.steady().catch(() => {})
@@ -125,7 +134,7 @@ export function openLogWriter(
     }
   }
 
-  function enqueue(entries: readonly NewEntry[]): Promise<Written> {
+  function enqueue(entries: readonly NewEntry[]): Promise<AppendResult> {
     if (entries.length === 0) return Promise.resolve({ offset: offsetOf(state) })
     if (!writing) {
       const written = write(entries.length > 1 ? once(entries) : entries)
@@ -138,7 +147,7 @@ export function openLogWriter(
   }
 
   async function catchUp(): Promise<void> {
-    const tell = hub.active() ? durable : muted
+    const tell = eventBus.active() ? durable : muted
     for await (const entry of store.read(log, offsetOf(state))) commit(entry, tell)
     projection.flush(tell)
   }
@@ -146,20 +155,20 @@ export function openLogWriter(
   /** Whether the start of the run is recorded in the log. */
   const stands = (): boolean => between || state.run?.id === options.runId
 
-  function place(): Place {
+  function entryContext(): EntryContext {
     return stands() && !between ? placeOf(state) : { runId: options.runId, step: 0, agent: options.agent }
   }
 
-  const begin = (entries: readonly NewEntry[]): Promise<Written> => enqueue([...entries, ...once(early.splice(0))])
+  const begin = (entries: readonly NewEntry[]): Promise<AppendResult> => enqueue([...entries, ...once(early.splice(0))])
 
   const refused = (): Promise<never> => Promise.reject(refusal())
 
   const emit: LogWriter['emit'] = (type, payload, at, by) => {
-    if (!hub.active()) return
+    if (!eventBus.active()) return
     if (type === 'step.start') projection.stepped()
-    const { runId, step, agent } = place()
+    const { runId, step, agent } = entryContext()
     const id = `${log}:${offsetOf(state)}~${passing++}`
-    hub.emit(id, { runId, step: at ?? step, agent, at: Date.now() }, type, scrubPayload(scrubber, payload), by)
+    eventBus.emit(id, { runId, step: at ?? step, agent, at: Date.now() }, type, scrubPayload(scrubber, payload), by)
   }
 
   return {
@@ -167,7 +176,7 @@ export function openLogWriter(
     fence,
     confirm: lease.confirm,
     steady: lease.steady,
-    place,
+    entryContext,
     copy: (entries) => (sealed ? refused() : write(entries, muted, 'copy')),
     begin: (entries) => (sealed ? refused() : begin(entries)),
     append(entries, by) {
@@ -186,11 +195,11 @@ export function openLogWriter(
       // Discard the waiting batch: the run has ended.
       batch?.done.reject(refusal())
       batch = undefined
-      const quiet = underway.then(
+      const settled = underway.then(
         () => {},
         () => {},
       )
-      return { quiet, catchUp, begin, append: enqueue, emit }
+      return { settled, catchUp, begin, append: enqueue, emit }
     },
   }
 }

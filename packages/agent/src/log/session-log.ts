@@ -16,24 +16,24 @@ import { applyEntries, readLog } from './log-snapshot.ts'
 export async function writeBetweenRuns(
   store: SessionStore,
   sessionId: string,
-  known: LogSnapshot,
+  snapshot: LogSnapshot,
   scrubber: Scrubber,
   draft: (news: readonly Entry[]) => readonly NewEntry[],
 ): Promise<void> {
   const lease = await holdLease(store, sessionId, defaultLeaseMs)
   if (!lease) throw new SessionBusyError(sessionId)
   try {
-    const after = offsetOf(known.state)
+    const after = offsetOf(snapshot.state)
     const news = await readLog(store, sessionId, after)
-    applyEntries(known, news)
+    applyEntries(snapshot, news)
     const drafts = draft(news)
     if (drafts.length === 0) return
-    const before = offsetOf(known.state)
+    const before = offsetOf(snapshot.state)
     const placed = drafts.map((entry, index): Entry =>
       deepFreeze({ ...scrubEntry(scrubber, entry), offset: before + index + 1 }),
     )
     const { existing } = await store.append(sessionId, placed, { after: before, fence: lease.fence })
-    applyEntries(known, existing.length === 0 ? placed : await readLog(store, sessionId, before))
+    applyEntries(snapshot, existing.length === 0 ? placed : await readLog(store, sessionId, before))
   } finally {
     await lease.release()
   }

@@ -32,7 +32,7 @@ import {
  * applyFilter(filters.lastUser(), session.messages)
  */
 export function applyFilter(filter: FilterDescriptor, messages: readonly Message[]): readonly Message[] {
-  return applied(checkFilter(filter), crossable(messages))
+  return applied(checkFilter(filter), transferable(messages))
 }
 
 function applied(filter: FilterDescriptor, messages: readonly Message[]): readonly Message[] {
@@ -41,7 +41,7 @@ function applied(filter: FilterDescriptor, messages: readonly Message[]): readon
     case 'stripReasoning':
       return messages
     case 'lastN':
-      return filter.n === 0 ? [] : paired(messages.slice(-filter.n))
+      return filter.n === 0 ? [] : withoutOrphans(messages.slice(-filter.n))
     case 'lastUser':
       return lastTurn(messages)
     case 'stripToolCalls':
@@ -62,9 +62,9 @@ function applied(filter: FilterDescriptor, messages: readonly Message[]): readon
 }
 
 /** Returns what may cross any boundary. */
-function crossable(messages: readonly Message[]): readonly Message[] {
+function transferable(messages: readonly Message[]): readonly Message[] {
   const mine = messages.filter(({ role }) => role !== 'system')
-  return paired(mapParts(mine, (part, _, { role }) => (role === 'user' ? part : withoutMeta(part))))
+  return withoutOrphans(mapParts(mine, (part, _, { role }) => (role === 'user' ? part : withoutMeta(part))))
 }
 
 /** Returns a part without data that only its author may read: reasoning, and provider metadata. */
@@ -140,7 +140,7 @@ export function withoutCalls(messages: readonly Message[], callIds: ReadonlySet<
 }
 
 /** Returns messages without calls that lack a result and results that lack a call. */
-function paired(messages: readonly Message[]): readonly Message[] {
+function withoutOrphans(messages: readonly Message[]): readonly Message[] {
   const called = new Set<string>()
   const whole = new Set<string>()
   for (const { role, content } of messages) {
@@ -181,7 +181,7 @@ function bySensitivity(rule: SensitivityRule, messages: readonly Message[]): rea
     return messages
   }
   const most = 'keep' in rule ? rankOf(rule.keep) : rankOf(rule.drop) - 1
-  return paired(mapParts(messages, (part, label) => (rankOf(label.confidentiality) > most ? undefined : part)))
+  return withoutOrphans(mapParts(messages, (part, label) => (rankOf(label.confidentiality) > most ? undefined : part)))
 }
 
 function rankOf(level: Confidentiality): number {

@@ -2,7 +2,7 @@ import type { EntryOf, Input, Json } from '@provost/core'
 import { isRecord, toJson } from '@provost/core'
 
 import type { ChildMessage } from '../types/inputs.ts'
-import type { ChildrenState, RunProgress, SessionState } from '../types/session-state.ts'
+import type { ChildState, RunProgress, SessionState } from '../types/session-state.ts'
 import type { SendMode } from '../types/stream.ts'
 
 /** Token prefix of inputs to a session; a delivery with any other token answers the wait of that token. */
@@ -14,13 +14,13 @@ export function isRunId(id: string): boolean {
 }
 
 /** The state of a run, from the logs of the runs above it. */
-export type Standing =
+export type ChildStatus =
   | { readonly agent: string; readonly isPaused: boolean }
   /** The log of a child that must be read first. */
   | { readonly unread: string }
 
 /** Returns the child that a run is, or is below: run ids contain where they were spawned. */
-export function childToward(run: RunProgress | undefined, to: string): ChildrenState | undefined {
+export function childToward(run: RunProgress | undefined, to: string): ChildState | undefined {
   for (const child of run?.children.values() ?? []) {
     if (to === child.callId || to.startsWith(`${child.callId}/`)) return child
   }
@@ -33,14 +33,14 @@ export function childToward(run: RunProgress | undefined, to: string): ChildrenS
  * @param logs of children by name, as far as they are known.
  * @returns undefined if there is no such run, or it has ended.
  */
-export function standingOf(
+export function childStatusOf(
   state: SessionState,
   to: string,
   logs: ReadonlyMap<string, SessionState>,
-): Standing | undefined {
+): ChildStatus | undefined {
   for (let at = state; ;) {
     const child = childToward(at.run, to)
-    if (!child || child.joined) return undefined
+    if (!child || child.completion) return undefined
     const below = logs.get(child.log)
     if (!below) return { unread: child.log }
     const status = below.run?.status ?? 'running'

@@ -41,13 +41,13 @@ export function messagesOf(
   const messages = items.every(isMessage)
     ? items
     : items.every(isModelMessage) && !items.some(isMessage)
-      ? imported(input.filter(isModelMessage), key, agent)
+      ? importMessages(input.filter(isModelMessage), key, agent)
       : undefined
   if (!messages) throw invalidInput('list of mixed or unknown values')
   checkSystem(messages, to)
-  const repaired = repairHistory(sound(messages), agent).messages
+  const repaired = repairHistory(checkedMessages(messages), agent).messages
   if (!repaired.some(({ role }) => role !== 'system')) throw invalidInput('history without a message to answer')
-  return whole(repaired, key, taken)
+  return withIdsAndLabels(repaired, key, taken)
 }
 
 /**
@@ -62,7 +62,7 @@ export function historyOf(
 ): { readonly messages: readonly Message[]; readonly repairs: readonly string[] } {
   if (!Array.isArray(history)) throw invalidInput(typeof history)
   const { name: agent } = to
-  const foreign = imported(
+  const foreign = importMessages(
     history.filter((item) => !isMessage(item) && isModelMessage(item)),
     key,
     agent,
@@ -73,11 +73,15 @@ export function historyOf(
     return isMessage(copy) ? copy : []
   })
   checkSystem(messages, to)
-  const { messages: repaired, repairs } = repairHistory(sound(messages), agent)
-  return { messages: whole(repaired, key, () => false), repairs }
+  const { messages: repaired, repairs } = repairHistory(checkedMessages(messages), agent)
+  return { messages: withIdsAndLabels(repaired, key, () => false), repairs }
 }
 
-export function whole(messages: readonly Message[], key: string, taken: (id: string) => boolean): readonly Message[] {
+export function withIdsAndLabels(
+  messages: readonly Message[],
+  key: string,
+  taken: (id: string) => boolean,
+): readonly Message[] {
   const used = new Set<string>()
   return messages.map((message, index) => {
     const free = message.id && !used.has(message.id) && !taken(message.id)
@@ -88,7 +92,7 @@ export function whole(messages: readonly Message[], key: string, taken: (id: str
 }
 
 /** Rejects invalid messages: each model would reject them from now on. */
-export function sound(messages: readonly Message[]): readonly Message[] {
+export function checkedMessages(messages: readonly Message[]): readonly Message[] {
   for (const [index, message] of messages.entries()) {
     const fault = messageFault(message)
     if (fault !== undefined) throw invalidInput(`list: message ${index} is invalid (${fault})`)
@@ -104,18 +108,18 @@ export function jsonItems(input: readonly unknown[]): readonly unknown[] {
   return Array.isArray(copy) ? copy : []
 }
 
-export function imported(messages: readonly ModelMessage[], key: string, agent: string): readonly Message[] {
-  return ours(messages).map(({ role, content }, index) => ({
+export function importMessages(messages: readonly ModelMessage[], key: string, agent: string): readonly Message[] {
+  return convertModelMessages(messages).map(({ role, content }, index) => ({
     id: `${key}/${index}`,
     role,
-    content: content.map((part) => ownCall(part, key)),
+    content: content.map((part) => prefixCallId(part, key)),
     label: labelIn(messages[index], defaultLabel({ role })),
     agent,
     createdAt: Date.now(),
   }))
 }
 
-export function ours(messages: readonly ModelMessage[]): ReturnType<typeof fromModelMessages> {
+export function convertModelMessages(messages: readonly ModelMessage[]): ReturnType<typeof fromModelMessages> {
   try {
     return fromModelMessages(messages)
   } catch (cause) {
@@ -140,7 +144,7 @@ export function isLabelInit(value: unknown): value is LabelInit {
 }
 
 /** Call ids from outside may repeat: the prefix tells where they came in. */
-export function ownCall(part: Part, key: string): Part {
+export function prefixCallId(part: Part, key: string): Part {
   return part.type === 'tool-call' || part.type === 'tool-result'
     ? { ...part, callId: `${key}/call/${part.callId}` }
     : part

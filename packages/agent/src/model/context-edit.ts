@@ -5,7 +5,7 @@ import { runHooks } from '../hooks/run-hooks.ts'
 import { messageOf, partsOf } from '../messages/message.ts'
 import { newEntry } from '../state/entry.ts'
 import { offsetOf } from '../state/session-state.ts'
-import type { Place } from '../types/log.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 
 /**
@@ -13,15 +13,15 @@ import type { RunContext } from '../types/run-context.ts'
  *
  * @throws RunEnding when a hook stops the run, fails, or requests an edit that would break the history.
  */
-export function cutView(scope: RunContext, place: Place): MaybePromise<void> {
-  return runHooks(scope, 'context', undefined, {
-    call: (hook, ctx) => hook(ctx.view, ctx),
-    answered: (edit, _, by) => applyEdit(scope, place, edit, by.name),
+export function cutView(ctx: RunContext, place: EntryContext): MaybePromise<void> {
+  return runHooks(ctx, 'context', undefined, {
+    call: (hook, hookContext) => hook(hookContext.view, hookContext),
+    answered: (edit, _, by) => applyEdit(ctx, place, edit, by.name),
   })
 }
 
-async function applyEdit(scope: RunContext, place: Place, edit: ViewEdit, by: string): Promise<undefined> {
-  const { view } = scope.state
+async function applyEdit(ctx: RunContext, place: EntryContext, edit: ViewEdit, by: string): Promise<undefined> {
+  const { view } = ctx.state
   const from = view.findIndex((message) => message.id === edit.from)
   const to = view.findIndex((message) => message.id === edit.to)
   if (from < 0 || to < from) {
@@ -30,8 +30,8 @@ async function applyEdit(scope: RunContext, place: Place, edit: ViewEdit, by: st
     })
   }
   const cut = view.slice(from, to + 1)
-  const key = positionId(place.runId, place.step, `view/${by}`, offsetOf(scope.state))
-  const label = scope.state.viewLabel
+  const key = positionId(place.runId, place.step, `view/${by}`, offsetOf(ctx.state))
+  const label = ctx.state.viewLabel
   const known = new Map(cut.map((message) => [message.id, message]))
   const purpose = edit.compacted ? 'summary' : 'edit'
   const messages = edit.with.map((init, index) => {
@@ -41,7 +41,7 @@ async function applyEdit(scope: RunContext, place: Place, edit: ViewEdit, by: st
     known.delete(old.id)
     return old === init ? old : rewritten(old, init)
   })
-  const [before, after] = [looseEnds(cut), looseEnds(messages)]
+  const [before, after] = [orphanedIds(cut), orphanedIds(messages)]
   const torn = before.find((callId) => !after.includes(callId))
   if (torn !== undefined) {
     throw new ProvostError('orphaned-tool-result', `The edit would separate call ${torn} from its result.`, {
@@ -55,8 +55,8 @@ async function applyEdit(scope: RunContext, place: Place, edit: ViewEdit, by: st
     })
   }
   const { from: first, to: last, compacted } = edit
-  const reason = compacted || scope.trigger !== 'step' ? 'compaction' : 'edit'
-  await scope.journal.append([
+  const reason = compacted || ctx.viewTrigger !== 'step' ? 'compaction' : 'edit'
+  await ctx.logWriter.append([
     newEntry(place, key, {
       type: 'view',
       from: first,
@@ -78,7 +78,7 @@ function rewritten(old: Message, { content, label }: MessageInit): Message {
 }
 
 /** Returns the ids of calls without a result and of results without a call in a range of messages, in order. */
-function looseEnds(messages: readonly Message[]): readonly string[] {
+function orphanedIds(messages: readonly Message[]): readonly string[] {
   const open = new Set<string>()
   const orphans: string[] = []
   for (const { role, content } of messages) {

@@ -16,16 +16,16 @@ export type ErrorRecovery =
 
 /** Returns the recovery of the first hook with an answer. Default: a retry, where the error is transient and had no effects. */
 export async function recoverFrom(
-  scope: RunContext,
+  ctx: RunContext,
   failure: ModelFailure,
   { answer }: ModelAttempt,
   request: PreparedRequest,
 ): Promise<ErrorRecovery> {
-  const { recovery, error } = await askHooks(scope, failure)
+  const { recovery, error } = await askHooks(ctx, failure)
   if (recovery) return recovery
   const none: ErrorRecovery = { kind: 'none', ...(error && { error }) }
-  if (answer.ok || failure.effects || scope.attempt > (request.settings.maxRetries ?? 2)) return none
-  const afterMs = retryDelayMs(answer.fault, scope.attempt)
+  if (answer.ok || failure.effects || ctx.attempt > (request.settings.maxRetries ?? 2)) return none
+  const afterMs = retryDelayMs(answer.fault, ctx.attempt)
   return afterMs === undefined ? none : { kind: 'retry', afterMs }
 }
 
@@ -35,16 +35,16 @@ interface Advice {
   readonly error?: ErrorInfo
 }
 
-function askHooks(scope: RunContext, failure: ModelFailure): MaybePromise<Advice> {
+function askHooks(ctx: RunContext, failure: ModelFailure): MaybePromise<Advice> {
   const unchanged: Advice = {}
-  return runHooks(scope, 'model.error', unchanged, {
+  return runHooks(ctx, 'model.error', unchanged, {
     shown: () => failure.label,
-    call: (hook, ctx) => hook(failure, ctx),
+    call: (hook, hookContext) => hook(failure, hookContext),
     answered(answer, advice, by) {
       if ('retryAfterMs' in answer) return { recovery: { kind: 'retry', afterMs: Math.max(0, answer.retryAfterMs) } }
       if ('useModel' in answer) return { recovery: { kind: 'model', model: answer.useModel } }
       // Compact once a step: a view that cannot shrink would loop for ever.
-      if ('compact' in answer) return scope.trigger === 'overflow' ? advice : { recovery: { kind: 'compact' } }
+      if ('compact' in answer) return ctx.viewTrigger === 'overflow' ? advice : { recovery: { kind: 'compact' } }
       if (!('failAs' in answer)) throw invalidAnswer(by, 'model.error')
       const { failAs } = answer
       return { error: advice.error ?? { ...failAs, retryable: failure.error.retryable ?? false } }

@@ -28,33 +28,33 @@ export interface ModelAttempt {
 
 /** Calls a model once. */
 export async function attemptModel(
-  scope: RunContext,
+  ctx: RunContext,
   model: AnyModel,
   request: PreparedRequest,
   { output }: StepRequest,
 ): Promise<ModelAttempt> {
   // Recorded for authorization: a model may call a tool that this request does not offer.
-  scope.offered = request.offered
-  scope.promoted = request.promoted
-  const { plan, id, step } = scope
-  const messageId = positionId(id, step, 'message', scope.attempt)
+  ctx.offeredTools = request.offered
+  ctx.promotedTools = request.promoted
+  const { agent, id, step } = ctx
+  const messageId = positionId(id, step, 'message', ctx.attempt)
   const key = `${id}/${step}`
   const tail = request.tail.length > 0 ? tailMessages(request.tail, key) : undefined
-  const shown = [...(tail ? [tail.label] : []), ...(plan.reading ? [plan.reading] : [])]
-  const label = shown.length > 0 ? joinLabels(scope.state.viewLabel, ...shown) : scope.state.viewLabel
-  const sent = sentLabel(scope, request.tail)
-  const prompt = promptFor(scope, modelName(model))
-  const pieces = streamEvents(scope, messageId, request.hold)
+  const shown = [...(tail ? [tail.label] : []), ...(agent.reading ? [agent.reading] : [])]
+  const label = shown.length > 0 ? joinLabels(ctx.state.viewLabel, ...shown) : ctx.state.viewLabel
+  const sent = sentLabel(ctx, request.tail)
+  const prompt = promptFor(ctx, modelName(model))
+  const pieces = streamEvents(ctx, messageId, request.hold)
   // If the run ends from here on, this message ends with it.
-  scope.partial = {
+  ctx.partialMessage = {
     id: messageId,
     role: 'assistant',
     content: [],
     label,
-    agent: scope.state.agent,
+    agent: ctx.state.agent,
     createdAt: Date.now(),
   }
-  const responseFormat = output === undefined ? plan.responseFormat : formatOf(output)
+  const responseFormat = output === undefined ? agent.responseFormat : formatOf(output)
   const call = (): Promise<ModelAnswer> =>
     callModel(
       {
@@ -64,15 +64,15 @@ export async function attemptModel(
           prompt: prompt.build(tail?.messages),
           settings: request.settings,
           lasting: prompt.length,
-          key: scope.sessionId,
+          key: ctx.sessionId,
         }),
         label: sent,
         tools: request.tools,
         ...(responseFormat && { responseFormat }),
-        signal: scope.signal,
-        inputTokens: () => requestTokens(scope, request),
+        signal: ctx.signal,
+        inputTokens: () => requestTokens(ctx, request),
         callId: (index) => positionId(id, step, 'call', index),
-        ...(plan.toolName && { toolName: plan.toolName }),
+        ...(agent.toolName && { toolName: agent.toolName }),
       },
       emit,
     )
@@ -81,7 +81,7 @@ export async function attemptModel(
   const emit = (piece: StreamChunk): void => {
     if ('delta' in piece) {
       spoken += piece.delta.length
-      over = scope.tree.meter.refusal({ host: spoken, log: spoken })
+      over = ctx.tree.meter.refusal({ host: spoken, log: spoken })
       if (over) throw over
     }
     pieces.emit(piece)
@@ -92,28 +92,28 @@ export async function attemptModel(
     parent: key,
     step,
     model: modelName(model),
-    attempt: scope.attempt,
+    attempt: ctx.attempt,
     settings: request.settings,
   }
-  const given = await aroundModel(scope, op, call)
+  const given = await aroundModel(ctx, op, call)
   if (over) throw over
   // Secrets in arguments stay tokens for hashes, hooks and the log. Only the executor restores them.
-  const parts = scrubParts(scope.secrets.scrubber, given.parts)
+  const parts = scrubParts(ctx.secrets.scrubber, given.parts)
   const answer = parts === given.parts ? given : { ...given, parts }
-  const message = assistantMessage(scope.state.agent, messageId, label, parts)
+  const message = assistantMessage(ctx.state.agent, messageId, label, parts)
   // Kept as partial if the run ends before the answer is recorded, unless a hook holds it back.
-  if (parts.length > 0 && !request.hold) scope.partial = message
+  if (parts.length > 0 && !request.hold) ctx.partialMessage = message
   return { model, message, answer, sent, pieces }
 }
 
 /** Estimates the tokens of a request of this step. Each message is counted once in a run. */
-export function requestTokens(scope: RunContext, { tail }: Pick<PreparedRequest, 'tail'>): number {
+export function requestTokens(ctx: RunContext, { tail }: Pick<PreparedRequest, 'tail'>): number {
   // The run's own tail is counted with the messages; hooks append to it.
-  const added = tail.slice(scope.state.run?.tail.length ?? 0)
-  const beside = added.length > 0 ? tailMessages(added, scope.id).messages : []
+  const added = tail.slice(ctx.state.run?.ephemeralMessages.length ?? 0)
+  const beside = added.length > 0 ? tailMessages(added, ctx.id).messages : []
   return beside.reduce(
     (sum, message) => sum + messageTokens(message),
-    scope.size.messages(scope) + scope.size.beside(scope),
+    ctx.contextSize.messages(ctx) + ctx.contextSize.overhead(ctx),
   )
 }
 

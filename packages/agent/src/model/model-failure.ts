@@ -5,15 +5,15 @@ import { modelName } from '@provost/provider'
 
 import { withCost } from '../prompt/cost.ts'
 import { newEntry } from '../state/entry.ts'
-import type { Place } from '../types/log.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { ModelAttempt } from './model-attempt.ts'
 import type { PreparedRequest } from './model-request.ts'
 
 /** Records a failed attempt with its usage and cost. Returns the failure for the `model.error` hooks. */
 export async function recordFailure(
-  scope: RunContext,
-  place: Place,
+  ctx: RunContext,
+  place: EntryContext,
   tried: ModelAttempt,
   answer: Extract<ModelAnswer, { ok: false }>,
   spec: OneModel,
@@ -21,12 +21,12 @@ export async function recordFailure(
 ): Promise<ModelFailure> {
   const model = modelName(tried.model)
   const { fault, parts, usage } = answer
-  await scope.journal.append([
-    newEntry(place, positionId(scope.id, scope.step, 'attempt', scope.attempt), {
+  await ctx.logWriter.append([
+    newEntry(place, positionId(ctx.id, ctx.step, 'attempt', ctx.attempt), {
       type: 'attempt',
-      attempt: scope.attempt,
+      attempt: ctx.attempt,
       model,
-      ...withCost(usage, model, scope.plan.prices),
+      ...withCost(usage, model, ctx.agent.prices),
       outcome: 'discarded',
       class: fault.class,
     }),
@@ -36,7 +36,7 @@ export async function recordFailure(
   return {
     class: fault.class,
     model,
-    attempt: scope.attempt,
+    attempt: ctx.attempt,
     error: answer.effects
       ? { ...known, message: fault.message, hint: afterEffects, retryable: false }
       : { hint: remedies[fault.class], ...known, message: fault.message, retryable: fault.retryable },
@@ -50,15 +50,15 @@ export async function recordFailure(
 
 /** Notifies listeners that the streamed message is discarded. */
 export function endDiscarded(
-  scope: RunContext,
+  ctx: RunContext,
   { message: whole, pieces }: ModelAttempt,
   { hold }: PreparedRequest,
 ): void {
-  scope.partial = undefined
+  ctx.partialMessage = undefined
   if (!pieces.begun()) return
   const message: Message = hold ? { ...whole, content: [] } : whole
-  const payload = { messageId: message.id, attempt: scope.attempt, message, discarded: true as const }
-  scope.journal.emit('message.end', payload, scope.step)
+  const payload = { messageId: message.id, attempt: ctx.attempt, message, discarded: true as const }
+  ctx.logWriter.emit('message.end', payload, ctx.step)
 }
 
 /** Hints for errors that retries did not resolve. */

@@ -36,32 +36,32 @@ export interface PreparedRequest {
  *
  * @throws RunEnding when a hook stops the run or fails.
  */
-export function prepareRequest(scope: RunContext, options: StepRequest): MaybePromise<PreparedRequest> {
-  const { plan, given, state } = scope
-  const asked = given.settings ? { ...plan.settings, ...given.settings } : plan.settings
+export function prepareRequest(ctx: RunContext, options: StepRequest): MaybePromise<PreparedRequest> {
+  const { agent, options: given, state } = ctx
+  const asked = given.settings ? { ...agent.settings, ...given.settings } : agent.settings
   const settings = options.settings ? { ...asked, ...options.settings } : asked
-  const kept = state.run?.tail ?? []
+  const kept = state.run?.ephemeralMessages ?? []
   const tail = options.tail ? [...kept, ...options.tail] : kept
-  const model = selectModel(scope, options)
-  if (plan.hooks['model.request'].length > 0) return throughHooks(scope, model, tail, settings, options.tools)
-  const tools = options.tools ? namedTools(plan, options.tools) : plan.offered
-  return { tail, ...offering(plan, tools), model, settings }
+  const model = selectModel(ctx, options)
+  if (agent.hooks['model.request'].length > 0) return throughHooks(ctx, model, tail, settings, options.tools)
+  const tools = options.tools ? namedTools(agent, options.tools) : agent.offered
+  return { tail, ...toolsToOffer(agent, tools), model, settings }
 }
 
 type Seen = Pick<ModelRequest, 'label' | 'messages'>
 
 const withView = liveFields<RunContext, Seen, Pick<ModelRequest, 'tail'>>({
-  label: (scope, { tail }) => sentLabel(scope, tail),
+  label: (ctx, { tail }) => sentLabel(ctx, tail),
   messages: ({ state }) => [...state.view],
 })
 
 /** Returns the label of a request: the join of its view, its tail and the instructions. */
-export function sentLabel(scope: RunContext, tail: readonly MessageInit[]): Label {
-  const { state, instructions, plan } = scope
+export function sentLabel(ctx: RunContext, tail: readonly MessageInit[]): Label {
+  const { state, instructions, agent } = ctx
   const labels = [state.viewLabel]
-  if (tail.length > 0) labels.push(tailMessages(tail, scope.id).label)
-  if (plan.reading) labels.push(plan.reading)
-  if (instructions !== '' || plan.tools.size > 0) labels.push(trustedLabel)
+  if (tail.length > 0) labels.push(tailMessages(tail, ctx.id).label)
+  if (agent.reading) labels.push(agent.reading)
+  if (instructions !== '' || agent.tools.size > 0) labels.push(trustedLabel)
   return labels.length > 1 ? joinLabels(...labels) : state.viewLabel
 }
 
@@ -72,32 +72,32 @@ interface Edited {
 }
 
 function throughHooks(
-  scope: RunContext,
+  ctx: RunContext,
   chosen: OneModel,
   tail: readonly MessageInit[],
   settings: ModelSettings,
   named: readonly string[] | undefined,
 ): MaybePromise<PreparedRequest> {
-  const { plan } = scope
+  const { agent } = ctx
   const asked = {
     model: modelName(chosen),
     spec: chosen,
     tail,
-    tools: named ? namedTools(plan, named) : plan.offered,
+    tools: named ? namedTools(agent, named) : agent.offered,
     params: settings,
   }
   /** Deferred tools that a hook has offered. A later hook that removes one removes it for this request. */
   const raised = new Set<string>()
-  const first: Edited = { request: withView(asked, scope) }
-  const edited = runHooks(scope, 'model.request', first, {
+  const first: Edited = { request: withView(asked, ctx) }
+  const edited = runHooks(ctx, 'model.request', first, {
     shown: ({ request }) => (request.tail.length > 0 ? request.label : undefined),
-    call: (hook, ctx, { request }) => hook(request, ctx),
+    call: (hook, hookContext, { request }) => hook(request, hookContext),
     answered: (edit, { request, hold }) => ({
-      request: editRequest(scope, request, edit, named, raised),
+      request: editRequest(ctx, request, edit, named, raised),
       hold: stricter(hold, edit.hold),
     }),
   })
-  return isPromise(edited) ? edited.then((last) => preparedOf(plan, last)) : preparedOf(plan, edited)
+  return isPromise(edited) ? edited.then((last) => preparedOf(agent, last)) : preparedOf(agent, edited)
 }
 
 function stricter(one: PreparedRequest['hold'], other: PreparedRequest['hold']): PreparedRequest['hold'] {
@@ -106,19 +106,19 @@ function stricter(one: PreparedRequest['hold'], other: PreparedRequest['hold']):
 
 /** Applies the edit of a hook. Hooks cannot add tools where an orchestrator has named them. */
 function editRequest(
-  scope: RunContext,
+  ctx: RunContext,
   request: ModelRequest,
   edit: RequestEdit,
   named: readonly string[] | undefined,
   raised: Set<string>,
 ): ModelRequest {
-  const model = edit.model === undefined ? undefined : chooseModel(edit.model, tierOf(scope))
+  const model = edit.model === undefined ? undefined : chooseModel(edit.model, tierOf(ctx))
   const promoted = named ? undefined : edit.promote
   return Object.create(request, {
     ...(edit.tail && { tail: { value: [...request.tail, ...edit.tail], enumerable: true } }),
     ...((edit.tools || promoted) && {
       tools: {
-        value: withPromoted(scope.plan, among(request.tools, edit.tools), promoted, raised),
+        value: withPromoted(ctx.agent, onlyNamed(request.tools, edit.tools), promoted, raised),
         enumerable: true,
       },
     }),
@@ -130,27 +130,27 @@ function editRequest(
   })
 }
 
-function preparedOf(plan: ResolvedAgent, { request, hold }: Edited): PreparedRequest {
+function preparedOf(agent: ResolvedAgent, { request, hold }: Edited): PreparedRequest {
   return {
     tail: request.tail,
     model: request.spec,
-    ...offering(plan, request.tools),
+    ...toolsToOffer(agent, request.tools),
     settings: request.params,
     ...(hold && { hold }),
   }
 }
 
 /** Returns the tools in the request, and the names that the model may call. */
-function offering(
-  plan: ResolvedAgent,
+function toolsToOffer(
+  agent: ResolvedAgent,
   tools: readonly ToolInfo[],
 ): Pick<PreparedRequest, 'tools' | 'offered' | 'promoted'> {
-  if (tools === plan.offered) return { tools: plan.wireTools, offered: undefined, promoted: none }
+  if (tools === agent.offered) return { tools: agent.wireTools, offered: undefined, promoted: none }
   const first = tools.findIndex((tool) => tool.deferred)
   const eager = first < 0 ? tools : tools.slice(0, first)
   return {
-    tools: tools.flatMap(({ name }) => plan.wireOf(name)),
-    offered: eager.length === plan.offered.length ? undefined : new Set(eager.map(({ name }) => name)),
+    tools: tools.flatMap(({ name }) => agent.wireOf(name)),
+    offered: eager.length === agent.offered.length ? undefined : new Set(eager.map(({ name }) => name)),
     promoted: first < 0 ? none : new Set(tools.slice(first).map(({ name }) => name)),
   }
 }
@@ -158,26 +158,26 @@ function offering(
 const none: ReadonlySet<string> = new Set()
 
 /** Keeps the named tools. A hook can remove tools but not add any. */
-function among(offered: readonly ToolInfo[], names: readonly string[] | undefined): readonly ToolInfo[] {
+function onlyNamed(offered: readonly ToolInfo[], names: readonly string[] | undefined): readonly ToolInfo[] {
   if (!names) return offered
   const left = new Set(names)
   return offered.filter((tool) => left.has(tool.name))
 }
 
 /** Returns the tools that an orchestrator names, deferred ones included. */
-export function namedTools(plan: ResolvedAgent, names: readonly string[]): readonly ToolInfo[] {
-  return withPromoted(plan, among(plan.offered, names), names, new Set())
+export function namedTools(agent: ResolvedAgent, names: readonly string[]): readonly ToolInfo[] {
+  return withPromoted(agent, onlyNamed(agent.offered, names), names, new Set())
 }
 
 /** Appends deferred tools in the order in which hooks offered them, so that the cached prefix stays valid. */
 function withPromoted(
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   offered: readonly ToolInfo[],
   names: readonly string[] = [],
   raised: Set<string>,
 ): readonly ToolInfo[] {
   const more = names.flatMap((name) => {
-    const tool = plan.tools.get(name)
+    const tool = agent.tools.get(name)
     if (!tool?.deferred || raised.has(name)) return []
     raised.add(name)
     return [tool]

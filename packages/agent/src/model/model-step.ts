@@ -11,7 +11,7 @@ import { tailMessages } from '../inbox/enter-messages.ts'
 import { tierOf } from '../prompt/select-model.ts'
 import { hashJson, newEntry, placeOf } from '../state/entry.ts'
 import { nextAction } from '../state/next-action.ts'
-import type { Place } from '../types/log.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { LoopAnswers } from '../types/loop.ts'
 import type { StepRequest } from '../types/orchestrator.ts'
 import type { RunContext } from '../types/run-context.ts'
@@ -32,96 +32,100 @@ const mostAttempts = 20
  * Runs one model step: edits the view, prepares the request, attempts the call until one answers or recovery ends, and
  * validates the answer.
  */
-export async function askModel(scope: RunContext, options: StepRequest = {}): Promise<LoopAnswers['model']> {
-  const { state, journal, plan } = scope
-  stopIfAborted(scope)
+export async function askModel(ctx: RunContext, options: StepRequest = {}): Promise<LoopAnswers['model']> {
+  const { state, logWriter, agent } = ctx
+  stopIfAborted(ctx)
   const run = state.run
-  scope.step = (run?.step ?? 0) + (nextAction(state) === 'model' ? 0 : 1)
-  scope.attempt = (run?.attempts ?? 0) + 1
-  scope.request = options
-  const place: Place = { ...placeOf(state), step: scope.step }
-  if (plan.hooks.context.length > 0) {
-    for (const asked of scope.mailbox.compactions.splice(0)) await cutByHand(scope, place, asked)
-    scope.trigger = 'step'
-    await cutView(scope, place)
+  ctx.step = (run?.step ?? 0) + (nextAction(state) === 'model' ? 0 : 1)
+  ctx.attempt = (run?.attempts ?? 0) + 1
+  ctx.stepRequest = options
+  const place: EntryContext = { ...placeOf(state), step: ctx.step }
+  if (agent.hooks.context.length > 0) {
+    for (const asked of ctx.pendingInputs.compactions.splice(0)) await compactOnRequest(ctx, place, asked)
+    ctx.viewTrigger = 'step'
+    await cutView(ctx, place)
   }
-  const prepared = prepareRequest(scope, options)
+  const prepared = prepareRequest(ctx, options)
   let request = isPromise(prepared) ? await prepared : prepared
   let spec = request.model
   const failures: FailedAttempt[] = []
   const resolved = resolveModel(spec)
   let model = isPromise(resolved) ? await resolved : resolved
-  if (request.tail.length > 0) await journal.append([tailEntry(place, request.tail, scope.attempt)])
-  journal.emit('step.start', { model: modelName(model) }, scope.step)
+  if (request.tail.length > 0) await logWriter.append([tailEntry(place, request.tail, ctx.attempt)])
+  logWriter.emit('step.start', { model: modelName(model) }, ctx.step)
 
   for (let tries = 1; ; tries++) {
-    const admission = admitted(scope, model, request)
-    const tried = await attemptModel(scope, model, isPromise(admission) ? await admission : admission, options)
-    if (tried.answer.ok) return validateResponse(scope, place, tried, tried.answer, options, request.hold)
-    const failed = await recordFailure(scope, place, tried, tried.answer, spec, failures)
+    const admission = admitted(ctx, model, request)
+    const tried = await attemptModel(ctx, model, isPromise(admission) ? await admission : admission, options)
+    if (tried.answer.ok) return validateResponse(ctx, place, tried, tried.answer, options, request.hold)
+    const failed = await recordFailure(ctx, place, tried, tried.answer, spec, failures)
     if (tried.answer.aborted) throw new RunEnding('aborted')
     const remedy: ErrorRecovery =
-      tries < mostAttempts ? await recoverFrom(scope, failed, tried, request) : { kind: 'none' }
+      tries < mostAttempts ? await recoverFrom(ctx, failed, tried, request) : { kind: 'none' }
     if (remedy.kind === 'none') {
       const failure = remedy.error ? { ...failed, error: remedy.error } : failed
       const { partial: _, ...unsaid } = failure
-      scope.partial = undefined
+      ctx.partialMessage = undefined
       return { failure: request.hold ? unsaid : failure }
     }
-    endDiscarded(scope, tried, request)
+    endDiscarded(ctx, tried, request)
     const name = modelName(model)
     if (remedy.kind === 'model') {
-      spec = chooseModel(remedy.model, tierOf(scope))
+      spec = chooseModel(remedy.model, tierOf(ctx))
       model = await resolveModel(spec)
-      journal.emit('model.fallback', { from: name, to: modelName(model), class: failed.class }, scope.step)
+      logWriter.emit('model.fallback', { from: name, to: modelName(model), class: failed.class }, ctx.step)
     } else if (remedy.kind === 'retry') {
       const { afterMs } = remedy
-      journal.emit('model.retry', { model: name, attempt: scope.attempt, afterMs, class: failed.class }, scope.step)
+      logWriter.emit('model.retry', { model: name, attempt: ctx.attempt, afterMs, class: failed.class }, ctx.step)
       // An abort ends the wait; the check below then ends the run.
-      await sleep(afterMs, undefined, { signal: scope.signal }).catch(() => {})
+      await sleep(afterMs, undefined, { signal: ctx.signal }).catch(() => {})
     } else {
-      scope.trigger = 'overflow'
-      await cutView(scope, place)
-      request = await prepareRequest(scope, options)
-      if (request.tail.length > 0) await journal.append([tailEntry(place, request.tail, scope.attempt + 1)])
+      ctx.viewTrigger = 'overflow'
+      await cutView(ctx, place)
+      request = await prepareRequest(ctx, options)
+      if (request.tail.length > 0) await logWriter.append([tailEntry(place, request.tail, ctx.attempt + 1)])
     }
-    scope.attempt++
-    stopIfAborted(scope)
+    ctx.attempt++
+    stopIfAborted(ctx)
   }
 }
 
 /** Returns the request as the `model.call` hooks admit it. Without such hooks it costs one comparison. */
-function admitted(scope: RunContext, model: AnyModel, request: PreparedRequest): MaybePromise<PreparedRequest> {
-  if (scope.plan.hooks['model.call'].length === 0) return request
-  const { id: runId, step, attempt, state } = scope
+function admitted(ctx: RunContext, model: AnyModel, request: PreparedRequest): MaybePromise<PreparedRequest> {
+  if (ctx.agent.hooks['model.call'].length === 0) return request
+  const { id: runId, step, attempt, state } = ctx
   const id = positionId(runId, step, 'message', attempt)
   const call = {
     id,
     model: modelName(model),
     attempt,
-    inputTokens: requestTokens(scope, request),
+    inputTokens: requestTokens(ctx, request),
     params: request.settings,
   }
   const isCounted = (): boolean => {
     const last = state.run?.lastAttempt
     return last !== undefined && (last.step > step || (last.step === step && last.attempt >= attempt))
   }
-  return admitCall(scope, call, isCounted).then((settings) => ({ ...request, settings }))
+  return admitCall(ctx, call, isCounted).then((settings) => ({ ...request, settings }))
 }
 
 /** Runs a requested compaction. Its caller receives a failure; the run continues. */
-async function cutByHand(scope: RunContext, place: Place, asked: PromiseWithResolvers<void>): Promise<void> {
-  scope.trigger = 'manual'
+async function compactOnRequest(
+  ctx: RunContext,
+  place: EntryContext,
+  asked: PromiseWithResolvers<void>,
+): Promise<void> {
+  ctx.viewTrigger = 'manual'
   try {
-    await cutView(scope, place)
+    await cutView(ctx, place)
     asked.resolve()
   } catch (thrown) {
-    stopIfAborted(scope)
+    stopIfAborted(ctx)
     asked.reject(thrown)
   }
 }
 
-function tailEntry(place: Place, tail: readonly MessageInit[], nth: number): NewEntry {
+function tailEntry(place: EntryContext, tail: readonly MessageInit[], nth: number): NewEntry {
   const { messages, label } = tailMessages(tail, `${place.runId}/${place.step}`)
   const hash = hashJson(messages.map(({ role, content }) => ({ role, content: JSON.stringify(content) })))
   return newEntry(place, positionId(place.runId, place.step, 'tail', nth), { type: 'tail', hash, label })

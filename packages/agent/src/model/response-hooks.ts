@@ -10,7 +10,7 @@ import { withCost } from '../prompt/cost.ts'
 import { checkOutput } from '../prompt/structured-output.ts'
 import { mergeApprovals } from '../question/merge-approvals.ts'
 import { checkAsks } from '../question/unexpected-ask.ts'
-import type { Place } from '../types/log.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { LoopAnswers, Repair } from '../types/loop.ts'
 import type { StepRequest } from '../types/orchestrator.ts'
 import type { RunContext } from '../types/run-context.ts'
@@ -19,8 +19,8 @@ import type { PreparedRequest } from './model-request.ts'
 
 /** Validates an answer with the `model.response` hooks and the output schema. Its usage counts in every case. */
 export async function validateResponse(
-  scope: RunContext,
-  place: Place,
+  ctx: RunContext,
+  place: EntryContext,
   tried: ModelAttempt,
   answer: Extract<ModelAnswer, { ok: true }>,
   { output }: StepRequest,
@@ -30,13 +30,13 @@ export async function validateResponse(
   const answered = {
     finishReason: answer.finishReason,
     model,
-    attempt: scope.attempt,
-    ...withCost(answer.usage, model, scope.plan.prices),
+    attempt: ctx.attempt,
+    ...withCost(answer.usage, model, ctx.agent.prices),
   }
-  const spent = (): NewEntry => answeredEntry(scope.state, scope.plan, place, answered)
+  const spent = (): NewEntry => answeredEntry(ctx.state, ctx.agent, place, answered)
   // The usage counts even if the answer is rejected.
-  scope.spent = spent
-  const { message, repair, asks } = await judgeMessage(scope, tried.message, output === undefined)
+  ctx.pendingAttempt = spent
+  const { message, repair, asks } = await judgeMessage(ctx, tried.message, output === undefined)
   if (asks.length > 0 && !repair) return { ...answered, message, ask: mergeApprovals(asks) }
   // A held-back answer that needs a repair is never shown.
   if (repair && hold) return { ...answered, message, repair, unsaid: true }
@@ -57,20 +57,20 @@ interface Judged {
  *
  * @param final whether an answer without calls may be the output of the run and must fit the agent's schema.
  */
-async function judgeMessage(scope: RunContext, spoken: Message, final: boolean): Promise<Judged> {
-  const passed = throughHooks(scope, spoken)
+async function judgeMessage(ctx: RunContext, spoken: Message, final: boolean): Promise<Judged> {
+  const passed = throughHooks(ctx, spoken)
   const judged = isPromise(passed) ? await passed : passed
-  if (judged.repair || !final || !scope.plan.output) return judged
-  const repair = await checkOutput(scope, judged.message)
+  if (judged.repair || !final || !ctx.agent.output) return judged
+  const repair = await checkOutput(ctx, judged.message)
   return repair ? { ...judged, repair } : judged
 }
 
-function throughHooks(scope: RunContext, spoken: Message): MaybePromise<Judged> {
+function throughHooks(ctx: RunContext, spoken: Message): MaybePromise<Judged> {
   const unchanged: Judged = { message: spoken, asks: [] }
-  if (scope.plan.hooks['model.response'].length === 0) return unchanged
-  return runHooks(scope, 'model.response', unchanged, {
+  if (ctx.agent.hooks['model.response'].length === 0) return unchanged
+  return runHooks(ctx, 'model.response', unchanged, {
     shown: ({ message }) => labelOf(message),
-    call: (hook, ctx, { message }) => hook(message, ctx),
+    call: (hook, hookContext, { message }) => hook(message, hookContext),
     answered(answer, before, by) {
       const { message, asks, repair } = before
       if ('ask' in answer) {

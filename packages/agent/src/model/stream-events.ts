@@ -15,12 +15,12 @@ export interface StreamEvents {
 }
 
 /** Returns the event emitter of one attempt at a message. */
-export function streamEvents(scope: RunContext, messageId: string, hold: 'text' | 'all' | undefined): StreamEvents {
-  const { journal, step, attempt } = scope
+export function streamEvents(ctx: RunContext, messageId: string, hold: 'text' | 'all' | undefined): StreamEvents {
+  const { logWriter, step, attempt } = ctx
   const held: StreamChunk[] = []
   /** Chunks that arrived while listeners were being notified. */
   const waiting: StreamChunk[] = []
-  const { scrubber } = scope.secrets
+  const { scrubber } = ctx.secrets
   let scrubbed: ReturnType<typeof streamRedaction> | undefined
   let begun = false
   let telling = false
@@ -28,10 +28,10 @@ export function streamEvents(scope: RunContext, messageId: string, hold: 'text' 
   function send<K extends EventType>(type: K, payload: EventPayloads[K]): void {
     if (!begun) {
       begun = true
-      journal.opened(messageId, attempt)
-      journal.emit('message.start', { messageId, attempt, role: 'assistant' }, step)
+      logWriter.opened(messageId, attempt)
+      logWriter.emit('message.start', { messageId, attempt, role: 'assistant' }, step)
     }
-    journal.emit(type, payload, step)
+    logWriter.emit(type, payload, step)
   }
 
   /** Emits chunks one at a time. A listener that aborts the run adds end chunks during its notification; those wait. */

@@ -1,9 +1,9 @@
 /** Cancels several waits at once. */
 export interface CancelScope {
   /** Rejects all current and later waits. */
-  stop(reason: unknown): void
+  cancel(reason: unknown): void
   /** Waits for `work`, or rejects when the scope is stopped. Unlike a race, it leaves no handlers behind. */
-  orStopped<T>(work: Promise<T>): Promise<T>
+  unlessCancelled<T>(work: Promise<T>): Promise<T>
 }
 
 /** Creates an active cancel scope. */
@@ -11,13 +11,13 @@ export function createCancelScope(): CancelScope {
   const waiting = new Set<(reason: unknown) => void>()
   let over: Promise<never> | undefined
   return {
-    stop(reason) {
+    cancel(reason) {
       over = Promise.reject(reason)
       over.catch(() => {})
       for (const reject of waiting) reject(reason)
       waiting.clear()
     },
-    orStopped<T>(work: Promise<T>): Promise<T> {
+    unlessCancelled<T>(work: Promise<T>): Promise<T> {
       if (over) return Promise.race([work, over])
       return new Promise<T>((resolve, reject) => {
         waiting.add(reject)

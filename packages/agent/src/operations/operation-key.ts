@@ -5,14 +5,14 @@ import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
 
 /** Maximum depth of composites that call composites, and of children of children. */
-export const deepest = 16
+export const maxCompositeDepth = 16
 const longestKey = 256
 
 /** Returns the nesting depth of a composite. */
-export function depthOf(scope: RunContext, call: CallState): number {
+export function depthOf(ctx: RunContext, call: CallState): number {
   let depth = 1
   for (let at: CallState | undefined = call; at?.parentCallId !== undefined; depth++) {
-    at = scope.state.run && callOf(scope.state.run, at.parentCallId)
+    at = ctx.state.run && callOf(ctx.state.run, at.parentCallId)
   }
   return depth
 }
@@ -45,7 +45,7 @@ export function diverged(toolName: string, key: string): ProvostError {
 export function tooDeep(toolName: string): ProvostError {
   return new ProvostError(
     'too-deep',
-    `${toolName} is nested ${deepest} levels deep and may not call or start anything.`,
+    `${toolName} is nested ${maxCompositeDepth} levels deep and may not call or start anything.`,
     {
       hint: 'End the recursion of composites that call each other, and of agents that are tools of each other.',
     },

@@ -5,7 +5,7 @@ import { createOrderedReplay } from './ordered-delivery.ts'
 export interface Operation {
   parked: boolean
   /** Called when the log has changed. */
-  look: (() => void) | undefined
+  recheck: (() => void) | undefined
 }
 
 /** The operations of a composite, and whether all of them wait for outside input. */
@@ -13,16 +13,16 @@ export interface Operations {
   readonly size: number
   readonly parked: boolean
   /** Brings one answer into the log, unless it is there. Resolves when the answer is next in order. */
-  run(id: string, work: (one: Operation) => Promise<void>): Promise<void>
+  run(id: string, work: (operation: Operation) => Promise<void>): Promise<void>
   /** Parks an operation until the callback returns true. */
-  until(one: Operation, hasCome: () => boolean): Promise<void>
-  setParked(one: Operation, now: boolean): void
+  waitUntil(operation: Operation, hasCome: () => boolean): Promise<void>
+  setParked(operation: Operation, now: boolean): void
   /** Marks the composite as working although its operations wait. */
   busy<T>(work: PromiseLike<T>): Promise<T>
   /** Notifies waiting operations that the log has changed. */
-  look(): void
+  recheck(): void
   /** Resolves when all operations are parked. */
-  parking(): Promise<void>
+  allParked(): Promise<void>
   /** Resolves when no operation is in progress. */
   idle(): Promise<void>
   /** Calls back when all operations park, and when they resume. */
@@ -31,29 +31,32 @@ export interface Operations {
 
 /** What operations need from their composite. */
 export interface OperationsHost {
-  readonly fold: CompositeState
+  readonly composite: CompositeState
   /** Rejects if the composite is over before `work` is done. */
-  orStopped<T>(work: Promise<T>): Promise<T>
+  unlessCancelled<T>(work: Promise<T>): Promise<T>
   isOver(): boolean
   /** Throws once the composite is over. */
-  heed(): void
+  throwIfOver(): void
   /** Resolves while operations may start. */
-  open(): Promise<void>
+  canStart(): Promise<void>
   /** Called when an operation starts. */
-  begins(): void
+  onStart(): void
   /** Called when all operations park, and when they resume. */
-  turned(parked: boolean): void
+  onParkedChange(parked: boolean): void
 }
 
 /** Creates the operations of a composite that was started. */
 export function createOperations(host: OperationsHost): Operations {
-  const { fold, orStopped, heed } = host
+  const { composite, unlessCancelled, throwIfOver } = host
   const operations = new Map<string, Operation>()
   let [parkedCount, working, changes, parked] = [0, 0, 0, false]
   let parking = Promise.withResolvers<void>()
   let quiet: PromiseWithResolvers<void> | undefined
   let watcher: ((parked: boolean) => void) | undefined
-  const replay = createOrderedReplay(fold, { asks: (id) => operations.has(id), atWork: () => working > 0 })
+  const replay = createOrderedReplay(composite, {
+    isWaitingFor: (id) => operations.has(id),
+    isWorking: () => working > 0,
+  })
 
   const allParked = (): boolean =>
     !host.isOver() && working === 0 && operations.size > 0 && parkedCount === operations.size
@@ -63,7 +66,7 @@ export function createOperations(host: OperationsHost): Operations {
     if (now) parking.resolve()
     else parking = Promise.withResolvers()
     watcher?.(now)
-    host.turned(now)
+    host.onParkedChange(now)
   }
 
   function changed(): void {
@@ -78,9 +81,9 @@ export function createOperations(host: OperationsHost): Operations {
     }
   }
 
-  function setParked(one: Operation, now: boolean): void {
-    if (one.parked === now) return
-    one.parked = now
+  function setParked(operation: Operation, now: boolean): void {
+    if (operation.parked === now) return
+    operation.parked = now
     parkedCount += now ? 1 : -1
     changed()
   }
@@ -94,39 +97,39 @@ export function createOperations(host: OperationsHost): Operations {
     },
     setParked,
     async run(id, work) {
-      heed()
-      host.begins()
-      const one: Operation = { parked: false, look: undefined }
-      operations.set(id, one)
+      throwIfOver()
+      host.onStart()
+      const operation: Operation = { parked: false, recheck: undefined }
+      operations.set(id, operation)
       changed()
-      replay.look()
+      replay.recheck()
       try {
-        if (!fold.orders.has(id)) {
-          await orStopped(host.open())
-          heed()
-          await work(one)
+        if (!composite.answerOrder.has(id)) {
+          await unlessCancelled(host.canStart())
+          throwIfOver()
+          await work(operation)
         }
-        await orStopped(replay.turn(id))
+        await unlessCancelled(replay.awaitTurn(id))
       } finally {
-        setParked(one, false)
+        setParked(operation, false)
         operations.delete(id)
         changed()
         if (operations.size === 0) quiet?.resolve()
       }
     },
-    async until(one, hasCome) {
+    async waitUntil(operation, hasCome) {
       if (hasCome()) return
       const coming = Promise.withResolvers<void>()
       const look = (): void => {
         if (hasCome()) coming.resolve()
       }
-      one.look = look
-      setParked(one, true)
+      operation.recheck = look
+      setParked(operation, true)
       try {
-        await orStopped(coming.promise)
+        await unlessCancelled(coming.promise)
       } finally {
-        one.look = undefined
-        setParked(one, false)
+        operation.recheck = undefined
+        setParked(operation, false)
       }
     },
     async busy(work) {
@@ -137,13 +140,13 @@ export function createOperations(host: OperationsHost): Operations {
       } finally {
         working--
         changed()
-        replay.look()
+        replay.recheck()
       }
     },
-    look() {
-      for (const one of operations.values()) one.look?.()
+    recheck() {
+      for (const operation of operations.values()) operation.recheck?.()
     },
-    parking: () => parking.promise,
+    allParked: () => parking.promise,
     idle() {
       if (operations.size === 0) return Promise.resolve()
       quiet = Promise.withResolvers()

@@ -6,7 +6,10 @@ import type { LoopAnswers, LoopAsks } from '../types/loop.ts'
 import type { SessionState } from '../types/session-state.ts'
 
 /** Narrows an answer to the type of its ask. A generator's `next` cannot express this; the handlers of `drive` ensure it. */
-export function answerTo<K extends keyof LoopAsks>(_ask: K, answer: LoopAnswers[keyof LoopAnswers]): LoopAnswers[K] {
+export function narrowAnswer<K extends keyof LoopAsks>(
+  _ask: K,
+  answer: LoopAnswers[keyof LoopAnswers],
+): LoopAnswers[K] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
   return answer as LoopAnswers[K]
 }
@@ -17,7 +20,7 @@ export function applied(
   entries: readonly NewEntry[],
   answer: LoopAnswers[keyof LoopAnswers],
 ): void {
-  const { offset } = answerTo('append', answer)
+  const { offset } = narrowAnswer('append', answer)
   let at = offset - entries.length
   if (offsetOf(state) < offset) for (const entry of entries) reduceEntry(state, { ...entry, offset: ++at })
 }

@@ -1,38 +1,38 @@
 import { ProvostError } from '@provost/core'
 
-import type { Wish } from '../types/orchestrator.ts'
+import type { OrchestratorCommand } from '../types/orchestrator.ts'
 
 /** A queue of commands from an orchestrator to the loop, first in, first out. */
-export interface WishList {
-  add(wish: Wish): void
+export interface CommandQueue {
+  add(command: OrchestratorCommand): void
   /** Resolves with the next command. */
-  take(): Promise<Wish>
+  take(): Promise<OrchestratorCommand>
   /** Rejects all open commands and each later one, because the run has ended or is suspended. */
   close(): void
 }
 
 /** Creates an empty queue. */
-export function createWishList(): WishList {
-  const wishes: Wish[] = []
+export function createCommandQueue(): CommandQueue {
+  const wishes: OrchestratorCommand[] = []
   /** Commands without an answer, whether queued or taken. */
-  const open = new Set<Wish>()
-  let taker: ((wish: Wish) => void) | undefined
+  const open = new Set<OrchestratorCommand>()
+  let taker: ((command: OrchestratorCommand) => void) | undefined
   let closed = false
 
   return {
-    add(wish) {
-      if ('granted' in wish) {
+    add(command) {
+      if ('completion' in command) {
         // The orchestrator need not await the promise: a handler here prevents an unhandled rejection.
-        wish.granted.promise.then(
-          () => open.delete(wish),
-          () => open.delete(wish),
+        command.completion.promise.then(
+          () => open.delete(command),
+          () => open.delete(command),
         )
-        if (closed) return refuse(wish)
-        open.add(wish)
+        if (closed) return refuse(command)
+        open.add(command)
       }
       if (closed) return
-      if (taker) taker(wish)
-      else wishes.push(wish)
+      if (taker) taker(command)
+      else wishes.push(command)
       taker = undefined
     },
     async take() {
@@ -40,14 +40,14 @@ export function createWishList(): WishList {
     },
     close() {
       closed = true
-      for (const wish of open) refuse(wish)
+      for (const command of open) refuse(command)
     },
   }
 }
 
-function refuse(wish: Wish): void {
-  if (!('granted' in wish)) return
-  wish.granted.reject(
+function refuse(command: OrchestratorCommand): void {
+  if (!('completion' in command)) return
+  command.completion.reject(
     new ProvostError('run-over', 'The run has ended or is suspended, so it rejects the calls of its orchestrator.', {
       hint: 'Let this error propagate: the orchestrator is called again when the run is resumed.',
     }),

@@ -15,10 +15,10 @@ import type { Agent } from '../types/agent.ts'
  * const log = [...startEntries(agent, 'What is the time?')]
  */
 export function startEntries(agent: Agent<unknown, never>, input: Input): readonly Entry[] {
-  const plan = resolvedAgentOf(agent)
-  const { name, manifest } = plan
+  const resolved = resolvedAgentOf(agent)
+  const { name, manifest } = resolved
   const place = { runId: uuidv7(), step: 0, agent: name }
-  const messages = messagesOf(input, positionId(place.runId, 0, 'message', 'input'), plan)
+  const messages = messagesOf(input, positionId(place.runId, 0, 'message', 'input'), resolved)
   const drafts = [
     newEntry(place, `${place.runId}/started`, { type: 'run', op: 'started', manifest }),
     ...messages.map((message) => newEntry(place, message.id, { type: 'message', message, via: 'input' })),

@@ -13,11 +13,11 @@ import { placeOf } from '../state/entry.ts'
 import { nextAction, pendingWork } from '../state/next-action.ts'
 import { toolCall } from '../state/tool-call.ts'
 import type { Agent } from '../types/agent.ts'
-import type { Place } from '../types/log.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { Loop, LoopAnswers, LoopAsk, LoopHandlers, Turns } from '../types/loop.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { CallState, RunProgress, SessionState } from '../types/session-state.ts'
-import { answerTo, applied } from './apply-answer.ts'
+import { narrowAnswer, applied } from './apply-answer.ts'
 import { orchestrated } from './orchestrated.ts'
 import { callsToJudge, toolPhase } from './tool-phase.ts'
 
@@ -31,20 +31,22 @@ import { callsToJudge, toolPhase } from './tool-phase.ts'
  * await drive(loop(agent, startEntries(agent, 'hi')), { model, decide, execute, wait, append })
  */
 export function loop(agent: Agent<unknown, never>, entries: readonly Entry[]): Loop {
-  const plan = resolvedAgentOf(agent)
-  return inTurn(loopOf(foldLog(entries), plan, plan.maxSteps))
+  const resolved = resolvedAgentOf(agent)
+  return inTurn(loopOf(foldLog(entries), resolved, resolved.maxSteps))
 }
 
 /** Returns the loop of a plan. A plan with an orchestrator or handoffs gets an asynchronous loop. */
 export function loopOf(
   state: SessionState,
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   maxSteps: number,
   fence = 0,
   signal?: AbortSignal,
 ): Loop | Turns {
-  const alone = (): Turns => turns(state, plan, maxSteps, fence)
-  return plan.orchestrator || plan.handoffs.size > 0 ? handedOn(state, plan, () => inTurn(alone()), signal) : alone()
+  const defaultLoop = (): Turns => turns(state, agent, maxSteps, fence)
+  return agent.orchestrator || agent.handoffs.size > 0
+    ? acrossHandoffs(state, agent, () => inTurn(defaultLoop()), signal)
+    : defaultLoop()
 }
 
 async function* inTurn(asking: Loop | Turns): Loop {
@@ -52,19 +54,24 @@ async function* inTurn(asking: Loop | Turns): Loop {
 }
 
 /** Runs the loop of the active agent, and after each handoff that of the next one, each with its own orchestrator. */
-async function* handedOn(state: SessionState, entry: ResolvedAgent, alone: () => Loop, signal?: AbortSignal): Loop {
+async function* acrossHandoffs(
+  state: SessionState,
+  entryAgent: ResolvedAgent,
+  defaultLoop: () => Loop,
+  signal?: AbortSignal,
+): Loop {
   for (;;) {
-    const plan = activeAgent(entry, state)
-    const stay = (): boolean => activeAgent(entry, state) === plan
-    const status = yield* plan.orchestrator
-      ? orchestrated(state, plan, plan.orchestrator, alone, signal, stay)
-      : whileIts(alone(), stay)
+    const agent = activeAgent(entryAgent, state)
+    const stay = (): boolean => activeAgent(entryAgent, state) === agent
+    const status = yield* agent.orchestrator
+      ? orchestrated(state, agent, agent.orchestrator, defaultLoop, signal, stay)
+      : untilHandoff(defaultLoop(), stay)
     if (status) return status
   }
 }
 
 /** Runs the loop until the agent hands over, then returns undefined. The log is its only state, so it can be dropped. */
-async function* whileIts(
+async function* untilHandoff(
   asking: Loop,
   stay: () => boolean,
 ): AsyncGenerator<LoopAsk, RunStatus | undefined, LoopAnswers[keyof LoopAnswers]> {
@@ -120,69 +127,69 @@ export function answerAsk(
 /**
  * The loop itself. A driver that appends to the log shares `state` and keeps it up to date.
  *
- * @param entry the agent with which runs of the session begin.
+ * @param entryAgent the agent with which runs of the session begin.
  * @param fence the fencing token of the driver's lease.
  */
-export function* turns(state: SessionState, entry: ResolvedAgent, maxSteps: number, fence = 0): Turns {
+export function* turns(state: SessionState, entryAgent: ResolvedAgent, maxSteps: number, fence = 0): Turns {
   for (;;) {
     const position = nextAction(state)
     const { run } = state
     if (!run) return 'completed'
-    const plan = activeAgent(entry, state)
+    const agent = activeAgent(entryAgent, state)
     switch (position) {
       case 'context':
       case 'model': {
         if (position === 'context') {
-          const arrived = answerTo('input', yield { ask: 'input', at: 'step' })
+          const arrived = narrowAnswer('input', yield { ask: 'input', at: 'step' })
           if (arrived.length > 0) applied(state, arrived, yield { ask: 'append', entries: arrived })
           // Written as `!(a < b)` so that NaN also stops the run.
           if (!(run.step < maxSteps)) {
-            const entries = [endedEntry(state, plan, 'failed', maxStepsReached(maxSteps))]
+            const entries = [endedEntry(state, agent, 'failed', maxStepsReached(maxSteps))]
             applied(state, entries, yield { ask: 'append', entries })
             return 'failed'
           }
         }
-        const place = stepPlace(state, run, position)
-        const answered = answerTo('model', yield { ask: 'model', request: requestOf(state, plan) })
+        const place = stepContext(state, run, position)
+        const answered = narrowAnswer('model', yield { ask: 'model', request: requestOf(state, agent) })
         const failed = 'failure' in answered
         const entries = failed
-          ? failureEntries(state, plan, place, answered.failure)
-          : answerEntries(state, plan, place, answered)
+          ? failureEntries(state, agent, place, answered.failure)
+          : answerEntries(state, agent, place, answered)
         applied(state, entries, yield { ask: 'append', entries })
         if (failed) return 'failed'
         break
       }
 
       case 'tools': {
-        const planned = callsToJudge(plan, run).map((call) => toolCall(plan, call))
-        const verdicts = planned.length > 0 ? answerTo('decide', yield { ask: 'decide', calls: planned }) : []
-        const { entries, execute } = toolPhase(state, plan, verdicts, fence)
+        const planned = callsToJudge(agent, run).map((call) => toolCall(agent, call))
+        const verdicts = planned.length > 0 ? narrowAnswer('decide', yield { ask: 'decide', calls: planned }) : []
+        const { entries, execute } = toolPhase(state, agent, verdicts, fence)
         if (entries.length > 0) applied(state, entries, yield { ask: 'append', entries })
         if (execute.length === 0) break
-        const calls = execute.map((call) => toolCall(plan, call))
-        const results = answerTo('execute', yield { ask: 'execute', calls, delivered: deliveredValues(execute) })
-        const settled = settleEntries(state, plan, execute, results)
+        const calls = execute.map((call) => toolCall(agent, call))
+        const results = narrowAnswer('execute', yield { ask: 'execute', calls, delivered: deliveredValues(execute) })
+        const settled = settleEntries(state, agent, execute, results)
         if (settled.length > 0) applied(state, settled, yield { ask: 'append', entries: settled })
         break
       }
 
       case 'wait': {
-        const decisions = answerTo('wait', yield { ask: 'wait', pending: pendingWork(state) })
+        const decisions = narrowAnswer('wait', yield { ask: 'wait', pending: pendingWork(state) })
         if (decisions === 'suspend') {
           const entries = [suspendedEntry(state)]
           applied(state, entries, yield { ask: 'append', entries })
           return 'suspended'
         }
         const { entries: resolved, denied } = resolvedEntries(state, decisions)
-        const entries = denied ? [...resolved, endedEntry(state, plan, 'failed', denied)] : resolved
+        const entries = denied ? [...resolved, endedEntry(state, agent, 'failed', denied)] : resolved
         if (entries.length > 0) applied(state, entries, yield { ask: 'append', entries })
         break
       }
 
       case 'end': {
         if (run.status !== 'running' && run.status !== 'suspended') return run.status
-        const queued = answerTo('input', yield { ask: 'input', at: 'end' })
-        const entries = queued.length > 0 ? queued : [endedEntry(state, plan, 'completed')]
+        const queued = narrowAnswer('input', yield { ask: 'input', at: 'end' })
+        const entries = queued.length > 0 ? queued : [endedEntry(state, agent, 'completed')]
         applied(state, entries, yield { ask: 'append', entries })
         if (queued.length === 0) return 'completed'
         break
@@ -195,7 +202,7 @@ export function* turns(state: SessionState, entry: ResolvedAgent, maxSteps: numb
 }
 
 /** Returns the position of the step. A retry belongs to the step that failed; otherwise a new step begins. */
-function stepPlace(state: SessionState, run: RunProgress, position: 'context' | 'model'): Place {
+function stepContext(state: SessionState, run: RunProgress, position: 'context' | 'model'): EntryContext {
   return { ...placeOf(state), step: position === 'context' ? run.step + 1 : run.step }
 }
 
@@ -207,14 +214,14 @@ function maxStepsReached(maxSteps: number): { code: string; message: string; hin
   }
 }
 
-function requestOf(state: SessionState, plan: ResolvedAgent): ModelRequest {
+function requestOf(state: SessionState, agent: ResolvedAgent): ModelRequest {
   const request = {
-    model: plan.modelName,
-    spec: chooseModel(plan.model),
+    model: agent.modelName,
+    spec: chooseModel(agent.model),
     label: state.viewLabel,
-    tail: state.run?.tail ?? [],
-    tools: plan.offered,
-    params: plan.settings,
+    tail: state.run?.ephemeralMessages ?? [],
+    tools: agent.offered,
+    params: agent.settings,
   }
   return withMessages(request, state)
 }
@@ -224,14 +231,14 @@ const withMessages = liveFields<SessionState, Pick<ModelRequest, 'messages'>>({ 
 
 function deliveredValues(calls: readonly CallState[]): Readonly<Record<string, Json>> {
   const values: Record<string, Json> = {}
-  for (const { part, delivered } of calls) if (delivered) values[part.callId] = delivered.output
+  for (const { part, delivery } of calls) if (delivery) values[part.callId] = delivery.output
   return values
 }
 
 /** Returns the entries of results that a driver without its own log has not written. */
 function settleEntries(
   state: SessionState,
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   calls: readonly CallState[],
   results: readonly ToolResult[],
 ): NewEntry[] {
@@ -240,14 +247,14 @@ function settleEntries(
     if (call.stage === 'settled' || call.stage === 'waiting' || call.stage === 'parked') continue
     const result = results.find((one) => one.callId === call.part.callId)
     if (call.stage === 'ready') entries.push(startedEntry(state, call, 0))
-    entries.push(settledEntry(state, call, result ?? noResult(plan, call)))
+    entries.push(settledEntry(state, call, result ?? noResult(agent, call)))
   }
   return entries
 }
 
-function noResult(plan: ResolvedAgent, call: CallState): ToolResult {
+function noResult(agent: ResolvedAgent, call: CallState): ToolResult {
   return {
-    ...toolCall(plan, call),
+    ...toolCall(agent, call),
     outcome: 'error',
     via: 'log',
     output: { type: 'error-text', value: 'The driver gave no result for this call.' },

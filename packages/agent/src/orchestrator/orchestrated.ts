@@ -9,11 +9,11 @@ import { newEntry, placeOf } from '../state/entry.ts'
 import { nextAction } from '../state/next-action.ts'
 import { toolCall } from '../state/tool-call.ts'
 import type { Authorization, Loop, LoopAnswers, LoopAsk } from '../types/loop.ts'
-import type { ExecuteOptions, Orchestrator, StepRequest, Wish } from '../types/orchestrator.ts'
+import type { ExecuteOptions, Orchestrator, StepRequest, OrchestratorCommand } from '../types/orchestrator.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { CallState, RunProgress, SessionState } from '../types/session-state.ts'
-import { answerTo, applied } from './apply-answer.ts'
-import { createWishList } from './command-queue.ts'
+import { narrowAnswer, applied } from './apply-answer.ts'
+import { createCommandQueue } from './command-queue.ts'
 import { orchestratorRun } from './orchestrator-run.ts'
 import { orchestratorName } from './orchestrator.ts'
 import type { ReplayCursor } from './replay-cursor.ts'
@@ -23,17 +23,17 @@ import { openReplayCursor, orchestratorMessageId } from './replay-cursor.ts'
 type Stretch<T = RunStatus | undefined> = AsyncGenerator<LoopAsk, T, LoopAnswers[keyof LoopAnswers]>
 
 /** The state shared by all commands of one call of the orchestrator. */
-interface Turn {
+interface OrchestratorTurn {
   readonly state: SessionState
-  readonly plan: ResolvedAgent
-  readonly past: ReplayCursor
-  readonly nth: number
+  readonly agent: ResolvedAgent
+  readonly cursor: ReplayCursor
+  readonly index: number
   /** Returns a loop that starts at the end of the log. The log is its only state, so it can be dropped at any ask. */
-  readonly alone: () => Loop
+  readonly defaultLoop: () => Loop
   /** Number of messages that the orchestrator has sent. */
-  said: number
+  messageCount: number
   /** Number of messages sent since the model last answered. */
-  saidInARow: number
+  messagesInARow: number
   /** The options of the step with the last answer. */
   step: StepRequest
 }
@@ -42,43 +42,52 @@ interface Turn {
  * Runs the loop under an orchestrator. Each command runs a part of the loop. A command that the log already answers
  * reads its result from the log.
  *
- * @param alone returns the loop without an orchestrator.
+ * @param defaultLoop returns the loop without an orchestrator.
  * @param stays returns whether the agent is still active.
  * @returns the status of the run, or undefined after a handoff.
  */
 export async function* orchestrated(
   state: SessionState,
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   orchestrator: Orchestrator,
-  alone: () => Loop,
+  defaultLoop: () => Loop,
   signal: AbortSignal = new AbortController().signal,
   stays: () => boolean = () => true,
 ): Stretch {
   const { run } = state
   if (!run) return 'completed'
   if (isOver(run)) return run.status
-  const past = openReplayCursor(state)
+  const cursor = openReplayCursor(state)
   // After each handoff another orchestrator runs: its message and memo keys must not collide with earlier ones.
-  const first = run.handoffs * mostTurns
-  for (let nth = first + 1; ; nth++) {
-    const wishes = createWishList()
-    const turn: Turn = { state, plan, past, nth, alone, said: 0, saidInARow: 0, step: {} }
+  const first = run.handoffCount * mostTurns
+  for (let index = first + 1; ; index++) {
+    const commands = createCommandQueue()
+    const turn: OrchestratorTurn = {
+      state,
+      agent,
+      cursor,
+      index,
+      defaultLoop,
+      messageCount: 0,
+      messagesInARow: 0,
+      step: {},
+    }
     try {
-      const called = async (): Promise<void> => orchestrator(orchestratorRun(plan, past, wishes, nth, signal))
+      const called = async (): Promise<void> => orchestrator(orchestratorRun(agent, cursor, commands, index, signal))
       called().then(
-        () => wishes.add({ kind: 'returned' }),
-        (thrown: unknown) => wishes.add({ kind: 'threw', thrown }),
+        () => commands.add({ kind: 'returned' }),
+        (thrown: unknown) => commands.add({ kind: 'threw', thrown }),
       )
       for (;;) {
-        const wish = await wishes.take()
-        if (wish.kind === 'threw') throw wish.thrown
-        const status = yield* wish.kind === 'returned' ? ended(turn) : granting(turn, wish)
+        const command = await commands.take()
+        if (command.kind === 'threw') throw command.thrown
+        const status = yield* command.kind === 'returned' ? ended(turn) : granting(turn, command)
         if (status) return status
         if (!stays()) return undefined
-        if (wish.kind === 'returned') break
+        if (command.kind === 'returned') break
       }
     } finally {
-      wishes.close()
+      commands.close()
     }
   }
 }
@@ -90,31 +99,34 @@ function isOver(run: RunProgress): run is RunProgress & { readonly status: 'comp
   return run.status !== 'running' && run.status !== 'suspended'
 }
 
-async function* granting(turn: Turn, wish: Exclude<Wish, { kind: 'returned' | 'threw' }>): Stretch {
-  switch (wish.kind) {
+async function* granting(
+  turn: OrchestratorTurn,
+  command: Exclude<OrchestratorCommand, { kind: 'returned' | 'threw' }>,
+): Stretch {
+  switch (command.kind) {
     case 'model':
-      return yield* grant(wish.granted, answer(turn, wish.options))
+      return yield* grant(command.completion, answer(turn, command.options))
     case 'execute':
-      return yield* grant(wish.granted, results(turn, wish.options))
+      return yield* grant(command.completion, results(turn, command.options))
     case 'say':
-      return yield* grant(wish.granted, saying(turn, wish))
+      return yield* grant(command.completion, saying(turn, command))
     case 'memo':
-      return yield* grant(wish.granted, memory(turn, wish))
+      return yield* grant(command.completion, memory(turn, command))
     case 'emit':
       // During replay the listeners have already received the event.
-      if (turn.past.over) yield { ask: 'emit', name: orchestratorName, data: wish.data }
+      if (turn.cursor.atEnd) yield { ask: 'emit', name: orchestratorName, data: command.data }
       return undefined
     default:
-      return wish satisfies never
+      return command satisfies never
   }
 }
 
 /** The outcome of a part of the loop: a value for the orchestrator, or the final status of the run. */
-type Came<T> = { readonly value: T } | { readonly status: RunStatus }
+type StepOutcome<T> = { readonly value: T } | { readonly status: RunStatus }
 
 /** Rejects the command if the orchestrator misused it; the run continues. An error of the driver ends the run. */
-async function* grant<T>(granted: PromiseWithResolvers<T>, stretch: Stretch<Came<T>>): Stretch {
-  let came: Came<T>
+async function* grant<T>(granted: PromiseWithResolvers<T>, stretch: Stretch<StepOutcome<T>>): Stretch {
+  let came: StepOutcome<T>
   try {
     came = yield* stretch
   } catch (thrown) {
@@ -133,11 +145,11 @@ const mostSaidInARow = 100
 class Misuse extends ProvostError {}
 
 /** Gets the next answer of the model, from the log or from a model call. */
-async function* answer(turn: Turn, options: StepRequest): Stretch<Came<Message>> {
-  const { past, state } = turn
+async function* answer(turn: OrchestratorTurn, options: StepRequest): Stretch<StepOutcome<Message>> {
+  const { cursor, state } = turn
   turn.step = options
-  turn.saidInARow = 0
-  const known = past.answer()
+  turn.messagesInARow = 0
+  const known = cursor.answer()
   if (known) return { value: known }
   const { run } = state
   if (run && hasAnswered(state)) {
@@ -154,7 +166,7 @@ async function* answer(turn: Turn, options: StepRequest): Stretch<Came<Message>>
     // The answer is not final after all. A replay with the same orchestrator reaches the same state.
     run.answer = undefined
   }
-  const loop = turn.alone()
+  const loop = turn.defaultLoop()
   let asked = await loop.next()
   while (!asked.done) {
     const ask = asked.value
@@ -178,15 +190,15 @@ function lastAnswer(state: SessionState): Message {
   throw new ProvostError('unexpected', 'The model answered, but the log does not contain its answer.')
 }
 
-function requestWith({ plan }: Turn, request: ModelRequest, options: StepRequest): ModelRequest {
+function requestWith({ agent }: OrchestratorTurn, request: ModelRequest, options: StepRequest): ModelRequest {
   const { tools, tail, model, tier, settings } = options
-  const spec = model === undefined && tier === undefined ? undefined : chooseModel(model ?? plan.model, tier)
+  const spec = model === undefined && tier === undefined ? undefined : chooseModel(model ?? agent.model, tier)
   return Object.create(request, {
     ...(tail && {
       tail: { value: [...request.tail, ...tail], enumerable: true },
       label: { value: joinLabels(request.label, tailMessages(tail, 'tail').label), enumerable: true },
     }),
-    ...(tools && { tools: { value: namedTools(plan, tools), enumerable: true } }),
+    ...(tools && { tools: { value: namedTools(agent, tools), enumerable: true } }),
     ...(settings && { params: { value: { ...request.params, ...settings }, enumerable: true } }),
     ...(spec !== undefined && {
       model: { value: modelName(spec), enumerable: true },
@@ -196,12 +208,12 @@ function requestWith({ plan }: Turn, request: ModelRequest, options: StepRequest
 }
 
 /** Gets the results of all open calls. */
-async function* results(turn: Turn, options: ExecuteOptions): Stretch<Came<readonly ToolResult[]>> {
-  const { past, plan } = turn
-  const calls = [...(past.state.run?.calls.values() ?? [])]
-  const from = past.offset
-  if (!past.settled()) {
-    const loop = turn.alone()
+async function* results(turn: OrchestratorTurn, options: ExecuteOptions): Stretch<StepOutcome<readonly ToolResult[]>> {
+  const { cursor, agent } = turn
+  const calls = [...(cursor.state.run?.calls.values() ?? [])]
+  const from = cursor.offset
+  if (!cursor.settled()) {
+    const loop = turn.defaultLoop()
     let asked = await loop.next()
     while (!asked.done) {
       const ask = asked.value
@@ -210,18 +222,18 @@ async function* results(turn: Turn, options: ExecuteOptions): Stretch<Came<reado
     }
     if (asked.done) return { status: asked.value }
   }
-  return { value: resultsSince(turn, plan, calls, from) }
+  return { value: resultsSince(turn, agent, calls, from) }
 }
 
 /** Asks for decisions only on calls that are selected and were offered. The others are skipped at once. */
 async function* decided(
-  { step }: Turn,
+  { step }: OrchestratorTurn,
   calls: readonly ToolCall[],
   { only, reason = 'Skipped: not this one now.' }: ExecuteOptions,
 ): Stretch<readonly Authorization[]> {
   const runs = ({ callId }: ToolCall): boolean => only === undefined || only.includes(callId)
   const kept = calls.filter(runs)
-  const judged = kept.length > 0 ? answerTo('decide', yield { ask: 'decide', calls: kept }) : []
+  const judged = kept.length > 0 ? narrowAnswer('decide', yield { ask: 'decide', calls: kept }) : []
   const verdicts = new Map(kept.map(({ callId }, index) => [callId, judged[index]]))
   return calls.map((call): Authorization => {
     if (!runs(call)) return skipped(call, 'skipped', reason)
@@ -242,20 +254,20 @@ function skipped(call: ToolCall, outcome: 'skipped' | 'error', reason: string): 
 }
 
 function resultsSince(
-  { past }: Turn,
-  plan: ResolvedAgent,
+  { cursor }: OrchestratorTurn,
+  agent: ResolvedAgent,
   calls: readonly CallState[],
   from: number,
 ): readonly ToolResult[] {
   const made = new Map<string, ToolResult>()
   const byId = new Map(calls.map((call) => [call.part.callId, call]))
-  for (let i = from; i < past.offset; i++) {
-    const entry = past.log.entries[i]
+  for (let i = from; i < cursor.offset; i++) {
+    const entry = cursor.log.entries[i]
     if (entry?.type !== 'call' || entry.op !== 'settled') continue
     const call = byId.get(entry.callId)
     if (!call) continue
     const { outcome, via, output, label, fields, details } = entry
-    const { callId, tool, input } = toolCall(plan, call)
+    const { callId, tool, input } = toolCall(agent, call)
     made.set(callId, {
       callId,
       tool,
@@ -271,21 +283,24 @@ function resultsSince(
   return calls.flatMap((call) => made.get(call.part.callId) ?? [])
 }
 
-async function* saying(turn: Turn, { content, label }: Extract<Wish, { kind: 'say' }>): Stretch<Came<Message>> {
-  const { past, state, nth } = turn
-  if ((past.state.run?.openCalls ?? 0) > 0) {
+async function* saying(
+  turn: OrchestratorTurn,
+  { content, label }: Extract<OrchestratorCommand, { kind: 'say' }>,
+): Stretch<StepOutcome<Message>> {
+  const { cursor, state, index } = turn
+  if ((cursor.state.run?.openCalls ?? 0) > 0) {
     throw new Misuse('tool-calls-pending', 'A message cannot be sent while tool calls have no results.', {
       hint: 'Call run.execute() first.',
     })
   }
   // An orchestrator that never calls the model meets no other limit, and would fill the log.
-  if (++turn.saidInARow > mostSaidInARow) {
+  if (++turn.messagesInARow > mostSaidInARow) {
     throw new Misuse('too-many-messages', `The orchestrator sent more than ${mostSaidInARow} messages in a row.`, {
       hint: 'Call run.model() in between, or send one message.',
     })
   }
-  const key = `${nth}.${++turn.said}`
-  const known = past.said(key)
+  const key = `${index}.${++turn.messageCount}`
+  const known = cursor.messageOf(key)
   if (known) return { value: known }
   const id = orchestratorMessageId(state, key)
   const place = placeOf(state)
@@ -295,28 +310,28 @@ async function* saying(turn: Turn, { content, label }: Extract<Wish, { kind: 'sa
 }
 
 async function* memory(
-  turn: Turn,
-  { key, value }: Extract<Wish, { kind: 'memo' }>,
-): Stretch<Came<Extract<Wish, { kind: 'memo' }>['value']>> {
+  turn: OrchestratorTurn,
+  { key, value }: Extract<OrchestratorCommand, { kind: 'memo' }>,
+): Stretch<StepOutcome<Extract<OrchestratorCommand, { kind: 'memo' }>['value']>> {
   const { state } = turn
   yield* append(turn, newEntry(placeOf(state), `${key}/memo`, { type: 'memo', key, value }))
   return { value: state.memos.get(key) ?? value }
 }
 
-async function* append({ state }: Turn, entry: NewEntry): Stretch<void> {
+async function* append({ state }: OrchestratorTurn, entry: NewEntry): Stretch<void> {
   applied(state, [entry], yield { ask: 'append', entries: [entry] })
 }
 
 /** Ends the run after its orchestrator has returned, unless input is queued. */
-async function* ended(turn: Turn): Stretch {
-  const { past, plan } = turn
-  if (nextAction(past.state) !== 'end') throw unfinished(plan, 'before the last answer of the model')
-  if (plan.output && turn.step.output !== undefined) {
-    throw unfinished(plan, "on an answer that was not asked to fit the agent's output")
+async function* ended(turn: OrchestratorTurn): Stretch {
+  const { cursor, agent } = turn
+  if (nextAction(cursor.state) !== 'end') throw unfinished(agent, 'before the last answer of the model')
+  if (agent.output && turn.step.output !== undefined) {
+    throw unfinished(agent, "on an answer that was not asked to fit the agent's output")
   }
-  if (past.turned()) return undefined
+  if (cursor.nextInput()) return undefined
   // An answer that is followed by an error or an abort is requested again.
-  const loop = turn.alone()
+  const loop = turn.defaultLoop()
   let atEnd = false
   let asked = await loop.next()
   while (!asked.done) {

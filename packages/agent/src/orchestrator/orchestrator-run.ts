@@ -16,10 +16,16 @@ import { toolTokens } from '../prompt/context-size.ts'
 import { readJson } from '../prompt/structured-output.ts'
 import { callsAt, nextAction } from '../state/next-action.ts'
 import { toolCall } from '../state/tool-call.ts'
-import type { ExecuteOptions, OrchestratorRun, StepOptions, StepRequest, Wish } from '../types/orchestrator.ts'
+import type {
+  ExecuteOptions,
+  OrchestratorRun,
+  StepOptions,
+  StepRequest,
+  OrchestratorCommand,
+} from '../types/orchestrator.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { SessionState } from '../types/session-state.ts'
-import type { WishList } from './command-queue.ts'
+import type { CommandQueue } from './command-queue.ts'
 import { orchestratorName } from './orchestrator.ts'
 import type { ReplayCursor } from './replay-cursor.ts'
 
@@ -38,34 +44,34 @@ function checkStep({ model, tier, settings }: StepOptions, where: string): void 
 
 /** Returns the run object of an orchestrator. It reads from the log and sends commands to the loop. */
 export function orchestratorRun(
-  plan: ResolvedAgent,
-  past: ReplayCursor,
-  wishes: WishList,
+  agent: ResolvedAgent,
+  cursor: ReplayCursor,
+  commands: CommandQueue,
   turn: number,
   signal: AbortSignal,
 ): OrchestratorRun {
   const memos = new Map<string, Promise<Json>>()
   let steers = 0
-  let counted = past.offset
+  let counted = cursor.offset
 
-  function wish<T>(make: (granted: PromiseWithResolvers<T>) => Wish): Promise<T> {
+  function wish<T>(make: (granted: PromiseWithResolvers<T>) => OrchestratorCommand): Promise<T> {
     const granted = Promise.withResolvers<T>()
-    wishes.add(make(granted))
+    commands.add(make(granted))
     return granted.promise
   }
 
   function step(options: StepRequest): Promise<Message> {
-    return wish((granted) => ({ kind: 'model', options: labelled(past, options), granted }))
+    return wish((completion) => ({ kind: 'model', options: labelled(cursor, options), completion }))
   }
 
   const execute: OrchestratorRun['execute'] = (options = {}) => {
     checkOptions(options, executeKeys, 'run.execute')
-    return wish<readonly ToolResult[]>((granted) => ({ kind: 'execute', options, granted }))
+    return wish<readonly ToolResult[]>((completion) => ({ kind: 'execute', options, completion }))
   }
 
   const say: OrchestratorRun['say'] = (content, label) => {
     checkLabel(label, 'run.say')
-    return wish<Message>((granted) => ({ kind: 'say', content, label, granted }))
+    return wish<Message>((completion) => ({ kind: 'say', content, label, completion }))
   }
 
   async function object<S extends StandardSchemaV1>(
@@ -76,7 +82,7 @@ export function orchestratorRun(
     checkStep(options, 'run.object')
     for (let repairs = 0; ;) {
       const message = await step({ ...options, output: schema })
-      if ((past.state.run?.openCalls ?? 0) > 0) {
+      if ((cursor.state.run?.openCalls ?? 0) > 0) {
         await execute()
         continue
       }
@@ -102,14 +108,14 @@ export function orchestratorRun(
 
   function memo<T>(key: string, fn: () => T | Promise<T>): Promise<T>
   function memo(key: string, fn: () => unknown): Promise<Json> {
-    const name = `${past.state.run?.id ?? ''}/${orchestratorName}/${turn}/${key}`
-    const known = past.log.memos.get(name)
+    const name = `${cursor.state.run?.id ?? ''}/${orchestratorName}/${turn}/${key}`
+    const known = cursor.log.memos.get(name)
     if (known !== undefined) return Promise.resolve(known)
     let value = memos.get(name)
     if (!value) {
       value = (async () => {
         const made = toJson(await fn())
-        return wish<Json>((granted) => ({ kind: 'memo', key: name, value: made, granted }))
+        return wish<Json>((completion) => ({ kind: 'memo', key: name, value: made, completion }))
       })()
       memos.set(name, value)
       // A failed memo may be retried.
@@ -120,22 +126,33 @@ export function orchestratorRun(
 
   return {
     get view() {
-      return viewOf(past.state, plan)
+      return viewOf(cursor.state, agent)
     },
     get position() {
-      return nextAction(past.state)
+      return nextAction(cursor.state)
     },
-    tools: plan.infos,
+    tools: agent.infos,
     get calls() {
-      const { run } = past.state
+      const { run } = cursor.state
       const open = run
-        ? callsAt(run, 'planned', 'deferred', 'ready', 'answered', 'started', 'parked', 'woken', 'waiting', 'delivered')
+        ? callsAt(
+            run,
+            'planned',
+            'deferred',
+            'ready',
+            'answered',
+            'started',
+            'parked',
+            'resumable',
+            'waiting',
+            'delivered',
+          )
         : []
-      return open.map((call) => toolCall(plan, call))
+      return open.map((call) => toolCall(agent, call))
     },
     get steers() {
-      for (; counted < past.offset; counted++) {
-        const entry = past.log.entries[counted]
+      for (; counted < cursor.offset; counted++) {
+        const entry = cursor.log.entries[counted]
         if (entry?.type === 'message' && entry.via === 'steer') steers++
       }
       return steers
@@ -150,12 +167,12 @@ export function orchestratorRun(
     execute,
     say,
     memo,
-    emit: (data) => wishes.add({ kind: 'emit', data: toJson(data) }),
+    emit: (data) => commands.add({ kind: 'emit', data: toJson(data) }),
   }
 }
 
-function viewOf(state: SessionState, plan: ResolvedAgent): View {
-  const window = windowOf(plan.modelName)
+function viewOf(state: SessionState, agent: ResolvedAgent): View {
+  const window = windowOf(agent.modelName)
   return {
     get messages() {
       return [...state.view]
@@ -165,17 +182,17 @@ function viewOf(state: SessionState, plan: ResolvedAgent): View {
       return state.view.reduce((sum, message) => sum + messageTokens(message), 0)
     },
     get overhead() {
-      return estimateTokens(plan.instructions ?? '') + toolTokens(plan)
+      return estimateTokens(agent.instructions ?? '') + toolTokens(agent)
     },
-    model: plan.modelName,
+    model: agent.modelName,
     ...(window !== undefined && { window }),
     trigger: 'step',
   }
 }
 
 /** Labels options without a label with the join of all that the orchestrator has seen. */
-function labelled(past: ReplayCursor, options: StepRequest): StepRequest {
+function labelled(cursor: ReplayCursor, options: StepRequest): StepRequest {
   if (!options.tail) return options
-  const label = joinLabels(past.state.viewLabel)
+  const label = joinLabels(cursor.state.viewLabel)
   return { ...options, tail: options.tail.map((init) => ({ ...init, label: fillLabel(init.label, label) })) }
 }

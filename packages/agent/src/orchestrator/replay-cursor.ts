@@ -14,7 +14,7 @@ export interface ReplayCursor {
   /** The state at the read position. */
   readonly state: SessionState
   /** Whether the whole log was read, so that new commands have to be executed. */
-  readonly over: boolean
+  readonly atEnd: boolean
   /** The offset of the last entry read. */
   readonly offset: number
   /** Reads to the next answer of the model that counts; undefined at the end of the log. */
@@ -22,9 +22,9 @@ export interface ReplayCursor {
   /** Reads until no call is open; false if the log lacks a result. */
   settled(): boolean
   /** Reads to the orchestrator's message with this key; undefined if it is not recorded. */
-  said(key: string): Message | undefined
+  messageOf(key: string): Message | undefined
   /** Reads to the next input after an answer; false if there is no more. */
-  turned(): boolean
+  nextInput(): boolean
 }
 
 /** Returns the id of an orchestrator's message. `key` counts the calls of the orchestrator and its messages in each. */
@@ -59,7 +59,7 @@ export function openReplayCursor(log: SessionState): ReplayCursor {
     if (entry.type === 'message' && entry.via === 'model' && entry.held === undefined) {
       return entry.message.role === 'assistant' && !isRepaired(entry.message) ? entry.message : undefined
     }
-    const approved = candidate && !run?.candidate && (run?.answer === candidate || (run?.openCalls ?? 0) > 0)
+    const approved = candidate && !run?.unapprovedAnswer && (run?.answer === candidate || (run?.openCalls ?? 0) > 0)
     return entry.type === 'resolved' && approved ? candidate : undefined
   }
 
@@ -76,7 +76,7 @@ export function openReplayCursor(log: SessionState): ReplayCursor {
     get state() {
       return state
     },
-    get over() {
+    get atEnd() {
       return isOver()
     },
     get offset() {
@@ -84,7 +84,7 @@ export function openReplayCursor(log: SessionState): ReplayCursor {
     },
     answer() {
       for (;;) {
-        const candidate = state.run?.candidate?.message
+        const candidate = state.run?.unapprovedAnswer?.message
         const entry = read()
         if (!entry) return undefined
         if (isSaying(entry)) throw diverged(log)
@@ -96,19 +96,19 @@ export function openReplayCursor(log: SessionState): ReplayCursor {
       while ((state.run?.openCalls ?? 0) > 0) if (!read()) return false
       return true
     },
-    said(key) {
+    messageOf(key) {
       for (;;) {
-        const candidate = state.run?.candidate?.message
+        const candidate = state.run?.unapprovedAnswer?.message
         const entry = read()
         if (!entry) return undefined
         if (isSaying(entry) && entry.id === positionId(entry.runId, entry.step, 'saying', key)) return entry.message
         if (isSaying(entry) || answerOf(entry, candidate)) throw diverged(log)
       }
     },
-    turned() {
+    nextInput() {
       let interrupted = false
       for (;;) {
-        const candidate = state.run?.candidate?.message
+        const candidate = state.run?.unapprovedAnswer?.message
         const entry = read()
         if (!entry) return false
         const spoke = isSaying(entry) || answerOf(entry, candidate) !== undefined

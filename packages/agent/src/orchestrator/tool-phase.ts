@@ -31,71 +31,71 @@ export interface ToolPhase {
  */
 export function toolPhase(
   state: SessionState,
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   verdicts: readonly Authorization[],
   fence: number,
 ): ToolPhase {
   const entries: NewEntry[] = []
   const execute: CallState[] = []
   const { run } = state
-  const judged = run ? callsToJudge(plan, run) : []
-  const handoffs = run ? handoffCallsIn(plan, run) : []
+  const judged = run ? callsToJudge(agent, run) : []
+  const handoffs = run ? handoffCallsIn(agent, run) : []
   for (const call of run?.calls.values() ?? []) {
     let runs = call.stage === 'ready'
     if (call.stage === 'planned') {
       const index = judged.indexOf(call)
       if (index < 0) {
-        entries.push(...unjudgedHandoff(state, plan, call, handoffs))
+        entries.push(...unjudgedHandoff(state, agent, call, handoffs))
         continue
       }
-      const verdict = whole(plan, call, verdicts[index] ?? { deny: 'The driver gave no decision on this call.' })
-      const handoff = plan.handoffs.get(call.part.toolName)
+      const verdict = withSubject(agent, call, verdicts[index] ?? { deny: 'The driver gave no decision on this call.' })
+      const handoff = agent.handoffs.get(call.part.toolName)
       if (handoff) {
-        const told = handoffEntries(state, plan, call, handoff, verdict)
-        entries.push(...told)
-        runs = told.some((one) => one.type === 'handoff' && one.mode === 'return' && one.denied === undefined)
+        const recorded = handoffEntries(state, agent, call, handoff, verdict)
+        entries.push(...recorded)
+        runs = recorded.some((one) => one.type === 'handoff' && one.mode === 'return' && one.denied === undefined)
       } else {
         entries.push(...decidedEntries(state, call, verdict))
         runs = 'proceed' in verdict
       }
     } else if (call.stage === 'started') {
       // Before this process executed anything, a started call means that another process died in it.
-      runs = mayRepeat(plan.info(call.part.toolName))
+      runs = mayRepeat(agent.info(call.part.toolName))
       if (!runs) entries.push(uncertainWait(state, call))
-    } else if (call.stage === 'delivered' || call.stage === 'woken') execute.push(call)
+    } else if (call.stage === 'delivered' || call.stage === 'resumable') execute.push(call)
     if (!runs) continue
-    const { remote } = plan.info(call.part.toolName)
-    if (remote) entries.push(remoteWait(state, call, plan.tools.get(call.part.toolName)?.['~tool'].timeoutMs))
+    const { remote } = agent.info(call.part.toolName)
+    if (remote) entries.push(remoteWait(state, call, agent.tools.get(call.part.toolName)?.['~tool'].timeoutMs))
     else execute.push(call)
   }
-  for (const call of firstWave(plan, execute)) {
-    if (call.stage === 'delivered' || call.stage === 'woken') continue
-    entries.push(startedEntry(state, call, fence, mayRepeat(plan.info(call.part.toolName))))
+  for (const call of firstWave(agent, execute)) {
+    if (call.stage === 'delivered' || call.stage === 'resumable') continue
+    entries.push(startedEntry(state, call, fence, mayRepeat(agent.info(call.part.toolName))))
   }
   return { entries, execute }
 }
 
 /** Adds the subject to a question, also to one that a custom driver asks. */
-function whole(plan: ResolvedAgent, { part, label }: CallState, verdict: Authorization): Authorization {
+function withSubject(agent: ResolvedAgent, { part, label }: CallState, verdict: Authorization): Authorization {
   if (!('ask' in verdict) || verdict.about) return verdict
-  return { ...verdict, about: subjectOf(plan.info(part.toolName), label) }
+  return { ...verdict, about: subjectOf(agent.info(part.toolName), label) }
 }
 
 /**
  * Returns the calls that need a decision now. The first handoff call comes last, after all results of its step. Other
  * handoff calls of the step are not taken.
  */
-export function callsToJudge(plan: ResolvedAgent, run: RunProgress): readonly CallState[] {
+export function callsToJudge(agent: ResolvedAgent, run: RunProgress): readonly CallState[] {
   const planned = callsAt(run, 'planned')
-  if (plan.handoffs.size === 0) return planned
-  const [first] = handoffCallsIn(plan, run)
+  if (agent.handoffs.size === 0) return planned
+  const [first] = handoffCallsIn(agent, run)
   if (!first) return planned
   const alone = run.openCalls === 1 && first.stage === 'planned' && handoffsOfRun(run) < mostHandoffs
-  return planned.filter((call) => (call === first ? alone : !plan.handoffs.has(call.part.toolName)))
+  return planned.filter((call) => (call === first ? alone : !agent.handoffs.has(call.part.toolName)))
 }
 
 /** Returns the calls that can start before any has ended. Their `started` entries commit together. */
-function firstWave(plan: ResolvedAgent, calls: readonly CallState[]): readonly CallState[] {
-  const alone = calls.findIndex((call) => executionMode(plan, call) === 'sequential')
-  return calls.slice(0, Math.max(1, Math.min(plan.maxParallelTools, alone < 0 ? calls.length : alone)))
+function firstWave(agent: ResolvedAgent, calls: readonly CallState[]): readonly CallState[] {
+  const alone = calls.findIndex((call) => executionMode(agent, call) === 'sequential')
+  return calls.slice(0, Math.max(1, Math.min(agent.maxParallelTools, alone < 0 ? calls.length : alone)))
 }

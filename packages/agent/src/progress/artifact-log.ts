@@ -98,7 +98,7 @@ async function append(store: SessionStore, log: string, known: Known, make: Make
       if (known.written >= mostArtifacts && runIn(entry) === undefined) throw tooMany(log)
       try {
         const { offset } = await store.append(log, [entry], { after: known.offset, fence: lease.fence })
-        learn(known, { ...entry, offset })
+        applyArtifact(known, { ...entry, offset })
         return
       } catch (thrown) {
         const deleted = thrown instanceof ProvostError && thrown.code === 'wrong-offset'
@@ -112,7 +112,7 @@ async function append(store: SessionStore, log: string, known: Known, make: Make
 }
 
 async function catchUp(store: SessionStore, log: string, known: Known): Promise<void> {
-  for await (const entry of store.read(log, known.offset)) learn(known, entry)
+  for await (const entry of store.read(log, known.offset)) applyArtifact(known, entry)
 }
 
 function readAnew(store: SessionStore, log: string, known: Known): Promise<void> {
@@ -138,7 +138,7 @@ async function leaseOf(store: SessionStore, log: string): Promise<{ fence: numbe
   }
 }
 
-function learn(known: Known, entry: Entry): void {
+function applyArtifact(known: Known, entry: Entry): void {
   known.offset = Math.max(known.offset, entry.offset)
   const run = runIn(entry)
   if (run !== undefined) known.runs.add(run)

@@ -19,41 +19,41 @@ const usuallyRead = 100
 export function progressOf(planned: () => ResolvedAgent): Progress {
   return Object.freeze({
     async write(content: string | Uint8Array, meta: ProgressMeta) {
-      const scope = currentRun()
+      const ctx = currentRun()
       const { name, store: own, secrets } = planned()
-      const store = scope?.plan.store ?? own
-      const { scrubber } = scope?.secrets ?? secrets
+      const store = ctx?.agent.store ?? own
+      const { scrubber } = ctx?.secrets ?? secrets
       const { role, seq, tags, confidentiality } = checkedMeta(meta)
       const bytes = scrubber.scrubBytes(bytesOf(content))
-      const level = confidentiality ?? scope?.state.viewLabel.confidentiality ?? 'internal'
+      const level = confidentiality ?? ctx?.state.viewLabel.confidentiality ?? 'internal'
       const scrubbed = { role: scrubber.scrub(role), tags: tags.map((tag) => scrubber.scrub(tag)) }
       // Store the bytes before the entry, so that a reader of the entry finds them.
       const blob = await store.putBlob(bytes)
-      const id = `${scope?.id ?? agentLog(name)}/progress/${encodeURIComponent(scrubbed.role)}/${seq}`
+      const id = `${ctx?.id ?? agentLog(name)}/progress/${encodeURIComponent(scrubbed.role)}/${seq}`
       const artifact = { ...scrubbed, id, seq, confidentiality: level, blob, bytes: bytes.byteLength }
-      const place = { runId: scope?.id ?? '', step: scope?.step ?? 0, agent: name }
-      const log = scope ? runLog(scope.id) : agentLog(name)
+      const place = { runId: ctx?.id ?? '', step: ctx?.step ?? 0, agent: name }
+      const log = ctx ? runLog(ctx.id) : agentLog(name)
       // Record the log's name in the run first, so that a deletion of the session finds it.
-      if (scope) await belongsTo(scope, log)
+      if (ctx) await belongsTo(ctx, log)
       // A repeated write, as after a crash, results in one entry.
       const entryId = `${id}/${blob}/${level}/${tags.map(encodeURIComponent).join(',')}`
       await appendArtifacts(store, log, (last, offset) =>
         last.get(id) === entryId ? undefined : entryOf(place, `${entryId}#${offset}`, artifact),
       )
-      if (scope) {
-        await appendArtifacts(store, agentLog(name), () => entryOf(place, `run/${scope.id}`, { run: scope.id }))
+      if (ctx) {
+        await appendArtifacts(store, agentLog(name), () => entryOf(place, `run/${ctx.id}`, { run: ctx.id }))
         const { role: shown, tags: labels } = scrubbed
         const payload = { id, role: shown, seq, confidentiality: level, tags: labels, bytes: bytes.byteLength }
-        scope.journal.emit('progress.written', payload, scope.step)
+        ctx.logWriter.emit('progress.written', payload, ctx.step)
       }
       return { id }
     },
     async read(filter: ProgressFilter = {}) {
       const { role, sinceSeq, maxArtifacts = usuallyRead, runId } = checkedFilter(filter)
-      const scope = currentRun()
+      const ctx = currentRun()
       const { name, store: own } = planned()
-      const store = scope?.plan.store ?? own
-      const run = runId ?? scope?.id
+      const store = ctx?.agent.store ?? own
+      const run = runId ?? ctx?.id
       const logs =
         run === undefined ? [agentLog(name), ...(await runsIn(store, agentLog(name))).map(runLog)] : [runLog(run)]
       const found: StoredArtifact[] = []
@@ -74,13 +74,13 @@ export function progressOf(planned: () => ResolvedAgent): Progress {
 /** Runs whose own log already names their artifact log. */
 const named = new WeakSet<RunContext>()
 
-async function belongsTo(scope: RunContext, log: string): Promise<void> {
-  if (named.has(scope)) return
-  const place = { ...scope.journal.place(), step: scope.step }
-  await scope.journal.append([
-    newEntry(place, `${scope.id}/progress/log`, { type: 'ext', name: 'progress', key: 'log', data: { log } }),
+async function belongsTo(ctx: RunContext, log: string): Promise<void> {
+  if (named.has(ctx)) return
+  const place = { ...ctx.logWriter.entryContext(), step: ctx.step }
+  await ctx.logWriter.append([
+    newEntry(place, `${ctx.id}/progress/log`, { type: 'ext', name: 'progress', key: 'log', data: { log } }),
   ])
-  named.add(scope)
+  named.add(ctx)
 }
 
 function entryOf(place: { runId: string; step: number; agent: string }, id: string, data: StoredData): NewEntry {

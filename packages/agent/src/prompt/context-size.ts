@@ -12,11 +12,11 @@ export function createContextSize(): ContextSize {
   let system: { readonly of: string; readonly preludes: number; readonly tokens: number } | undefined
   const tails = new WeakMap<MessageInit, Message>()
 
-  function ofSystem(scope: RunContext): number {
-    const { instructions: of, state } = scope
-    const preludes = state.preludes.get(state.agent)?.length ?? 0
+  function ofSystem(ctx: RunContext): number {
+    const { instructions: of, state } = ctx
+    const preludes = state.systemMessages.get(state.agent)?.length ?? 0
     if (system?.of !== of || system.preludes !== preludes) {
-      system = { of, preludes, tokens: tokensOf(systemMessages(scope)) }
+      system = { of, preludes, tokens: tokensOf(systemMessages(ctx)) }
     }
     return system.tokens
   }
@@ -36,9 +36,9 @@ export function createContextSize(): ContextSize {
       }
       return sum
     },
-    beside(scope) {
-      let tokens = ofSystem(scope) + toolTokens(scope.plan)
-      for (const init of scope.state.run?.tail ?? []) tokens += ofTail(init)
+    overhead(ctx) {
+      let tokens = ofSystem(ctx) + toolTokens(ctx.agent)
+      for (const init of ctx.state.run?.ephemeralMessages ?? []) tokens += ofTail(init)
       return tokens
     },
   }

@@ -13,41 +13,41 @@ import { skillCatalogue } from './skill-catalogue.ts'
  *
  * @param model `provider/model`.
  */
-export function promptFor(scope: RunContext, model: string): Prompt {
-  const { state, prompts } = scope
+export function promptFor(ctx: RunContext, model: string): Prompt {
+  const { state, prompts } = ctx
   let kept = prompts.get(model)
-  if (!kept) prompts.set(model, (kept = { prompt: newPrompt(scope, model), count: 0, version: -1 }))
-  const { prompt, count, version } = kept
-  if (version !== state.viewVersion) {
-    prompt.reset([...systemMessages(scope), ...state.view])
+  if (!kept) prompts.set(model, (kept = { prompt: newPrompt(ctx, model), messageCount: 0, viewVersion: -1 }))
+  const { prompt, messageCount, viewVersion } = kept
+  if (viewVersion !== state.viewVersion) {
+    prompt.reset([...systemMessages(ctx), ...state.view])
   } else {
-    for (let i = count; i < state.view.length; i++) {
+    for (let i = messageCount; i < state.view.length; i++) {
       const message = state.view[i]
       if (message) prompt.append(message)
     }
   }
-  kept.count = state.view.length
-  kept.version = state.viewVersion
+  kept.messageCount = state.view.length
+  kept.viewVersion = state.viewVersion
   return prompt
 }
 
-function newPrompt({ plan, state }: RunContext, model: string): Prompt {
+function newPrompt({ agent, state }: RunContext, model: string): Prompt {
   return createPrompt({
-    convert: plan.convertToModel,
-    reasoning: plan.reasoning,
+    convert: agent.convertToModel,
+    reasoning: agent.reasoning,
     writer: (message) => {
-      const by = state.writers.get(message) ?? model
+      const by = state.modelNames.get(message) ?? model
       return by === model ? 'self' : providerOf(by) === providerOf(model) ? 'sibling' : 'stranger'
     },
   })
 }
 
 /** Returns the system prompt, built from source each time: no summary and no edit of the history changes it. */
-export function systemMessages(scope: RunContext): readonly Message[] {
-  const { plan, state } = scope
-  const texts = [scope.instructions, plan.skills.length > 0 ? skillCatalogue(plan.skills) : ''].filter(
+export function systemMessages(ctx: RunContext): readonly Message[] {
+  const { agent, state } = ctx
+  const texts = [ctx.instructions, agent.skills.length > 0 ? skillCatalogue(agent.skills) : ''].filter(
     (text) => text !== '',
   )
   const own = texts.length > 0 ? [messageOf({ role: 'system', content: texts.join('\n\n') }, 'instructions')] : []
-  return [...own, ...(state.preludes.get(state.agent) ?? [])]
+  return [...own, ...(state.systemMessages.get(state.agent) ?? [])]
 }

@@ -15,12 +15,12 @@ const mostRepairs = 1
  * @returns the repair request for the model, or undefined for a valid answer.
  * @throws RunEnding `output-invalid` if a repair was already requested.
  */
-export async function checkOutput(scope: RunContext, message: Message): Promise<Repair | undefined> {
-  const { output } = scope.plan
+export async function checkOutput(ctx: RunContext, message: Message): Promise<Repair | undefined> {
+  const { output } = ctx.agent
   if (!output || message.content.some((part) => part.type === 'tool-call' && !part.providerExecuted)) return undefined
   const problem = await outputProblem(output, textOf(message))
   if (problem === undefined) return undefined
-  if ((scope.state.run?.repairs ?? 0) < mostRepairs) {
+  if ((ctx.state.run?.outputRepairs ?? 0) < mostRepairs) {
     return {
       of: 'output',
       content: `The answer does not fit the required output: ${problem}. Answer again with JSON that does, and nothing else.`,
@@ -56,9 +56,9 @@ export async function readOutput(
 }
 
 /** Returns an answer as data: its text, or the JSON in it if the agent has an output schema. */
-export function answerJson(plan: ResolvedAgent, answer: Message): Json {
+export function answerJson(agent: ResolvedAgent, answer: Message): Json {
   const text = textOf(answer)
-  if (!plan.output) return text
+  if (!agent.output) return text
   const read = readJson(text)
   return read.ok ? read.value : text
 }

@@ -25,12 +25,12 @@ export function askedAgain(asks: readonly Ask[], renewed: string | undefined): A
 
 /** Returns what the approver learns about the call. */
 export function askedAbout(
-  scope: RunContext,
+  ctx: RunContext,
   tool: Tool,
   { input, label }: ToolCall,
   asks: readonly { readonly ask: Ask }[],
 ): QuestionSubject {
-  const { intent, instructions } = scope.contextFor(scope.plan.self)
-  const known = knownAddresses(scope.plan, scope.state, intent, instructions)
+  const { intent, instructions } = ctx.contextFor(ctx.agent.self)
+  const known = knownAddresses(ctx.agent, ctx.state, intent, instructions)
   return subjectOf(tool, label, { origins: originsIn(asks.map(({ ask }) => ask)), warnings: warningsOf(input, known) })
 }

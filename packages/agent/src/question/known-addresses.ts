@@ -34,13 +34,13 @@ const namesByMessage = new WeakMap<Message, readonly string[]>()
  * session. Each message is read once.
  */
 export function knownAddresses(
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   state: SessionState,
-  intent: readonly Message[],
+  userMessages: readonly Message[],
   instructions: string,
 ): KnownAddresses {
-  const index = calledBefore(plan, state)
-  const texts = intent.flatMap(namesIn)
+  const index = calledBefore(agent, state)
+  const texts = userMessages.flatMap(namesIn)
   const own = new Set(texts)
   for (const key of keysIn(instructions.slice(0, mostText))) own.add(key)
   const bySkeleton = new Map([...own].map((key) => [skeletonOf(key), key] as const))

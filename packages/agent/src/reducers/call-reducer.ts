@@ -4,8 +4,8 @@ import { assertNever, deepFreeze, fillLabel, joinLabels, positionId, untrustedLa
 import { labelOfResult } from '../messages/result-label.ts'
 import { callOf } from '../state/session-state.ts'
 import type { RunProgress, SessionState } from '../types/session-state.ts'
-import { leaveChildren } from './child-reducer.ts'
-import { answerBridge, planNestedCall } from './composite-reducer.ts'
+import { abandonChildren } from './child-reducer.ts'
+import { recordCompositeAnswer, planNestedCall } from './composite-reducer.ts'
 import { appendMessage } from './message-reducer.ts'
 import { closeWaits } from './wait-reducer.ts'
 
@@ -25,7 +25,7 @@ export function applyCall(state: SessionState, run: RunProgress, entry: Extract<
       if (entry.argsHash !== undefined) call.argsHash = entry.argsHash
       if (entry.outcome === 'ask') call.askedBy = entry.by
       call.decisions++
-      if (entry.outcome === 'proceed') run.toolCalls++
+      if (entry.outcome === 'proceed') run.toolCallCount++
       if (entry.reason !== undefined) call.reason = entry.reason
       // `ask` is followed by its wait, `deny` and `result` by their `settled` entry.
       call.stage = entry.outcome === 'proceed' ? 'ready' : entry.outcome === 'ask' ? 'waiting' : 'answered'
@@ -37,21 +37,21 @@ export function applyCall(state: SessionState, run: RunProgress, entry: Extract<
       call.startedAt = entry.at
       break
     case 'parked':
-      if (call.stage === 'started' || call.stage === 'woken') call.stage = 'parked'
+      if (call.stage === 'started' || call.stage === 'resumable') call.stage = 'parked'
       break
     case 'settled':
       if (call.stage === 'settled') break
       closeWaits(state, entry.callId, ({ kind }) => kind === 'input' || call.parentCallId !== undefined)
-      if (run.children.size > 0) leaveChildren(state, run, entry.callId)
+      if (run.children.size > 0) abandonChildren(state, run, entry.callId)
       call.stage = 'settled'
       call.outcome = entry.outcome
       if (call.parentCallId !== undefined) {
         call.settled = entry
-        answerBridge(run, call.parentCallId, entry.callId, labelOfResult(entry))
+        recordCompositeAnswer(run, call.parentCallId, entry.callId, labelOfResult(entry))
         break
       }
       call.result = resultPart(call.part, entry)
-      if (--run.openCalls === 0) state.completed = completeStep(state, run, entry)
+      if (--run.openCalls === 0) state.completedMessage = completeStep(state, run, entry)
       else if (run.openCalls === 1 && run.deferred?.stage === 'deferred') run.deferred.stage = 'planned'
       break
     default:
@@ -92,11 +92,11 @@ function completeStep(state: SessionState, run: RunProgress, entry: Entry): Mess
     createdAt: entry.at,
   })
   // Results of hidden calls are hidden too.
-  if (state.unsaid.has(state.messages.at(-1)?.id ?? '')) state.unsaid.add(message.id)
+  if (state.hidden.has(state.messages.at(-1)?.id ?? '')) state.hidden.add(message.id)
   appendMessage(state, message)
   run.calls.clear()
-  run.bridged.clear()
+  run.nestedCalls.clear()
   run.children.clear()
-  run.used = used
+  run.usedTools = used
   return message
 }

@@ -6,7 +6,7 @@ import { addBytes } from '../state/byte-count.ts'
 import { callOf } from '../state/session-state.ts'
 import { addShares } from '../state/usage.ts'
 import type { RunProgress, SessionState } from '../types/session-state.ts'
-import { answerBridge, wakeComposite } from './composite-reducer.ts'
+import { recordCompositeAnswer, resumeComposite } from './composite-reducer.ts'
 
 /** Applies the start, pause or end of a child. */
 export function applyChild(state: SessionState, run: RunProgress, entry: Extract<Entry, { type: 'child' }>): void {
@@ -16,7 +16,13 @@ export function applyChild(state: SessionState, run: RunProgress, entry: Extract
     if (parentCallId === undefined || run.children.has(callId)) return
     const shared = { callId, parentCallId, log, agent: agent, inputHash, label }
     const crossed = { ...(filter && { filter }), ...(given && { with: given }) }
-    run.children.set(callId, { ...shared, ...crossed, ...(grant && { grant }), status: 'running', given: new Map() })
+    run.children.set(callId, {
+      ...shared,
+      ...crossed,
+      ...(grant && { grant }),
+      status: 'running',
+      waitAnswers: new Map(),
+    })
     return
   }
   const child = run.children.get(callId)
@@ -27,20 +33,20 @@ export function applyChild(state: SessionState, run: RunProgress, entry: Extract
   }
   count(run, entry.usage)
   run.bytes = addBytes(run.bytes, entry.bytes)
-  run.toolCalls += entry.toolCalls
-  run.answers += entry.steps
+  run.toolCallCount += entry.toolCalls
+  run.answerCount += entry.steps
   if (!child) return
-  child.joined = entry
+  child.completion = entry
   delete child.usage
   delete child.bytes
   closeChildWaits(state, (id) => id === callId)
   // Counts towards the handoff limit, so that mutual delegation terminates.
-  if (callOf(run, child.parentCallId)?.errand) run.returns += entry.handoffs ?? 0
-  answerBridge(run, child.parentCallId, callId, entry.label)
+  if (callOf(run, child.parentCallId)?.returnHandoff) run.returnHandoffs += entry.handoffs ?? 0
+  recordCompositeAnswer(run, child.parentCallId, callId, entry.label)
 }
 
 /** Closes the waits of a composite's children when the composite has ended. */
-export function leaveChildren(state: SessionState, run: RunProgress, parentCallId: string): void {
+export function abandonChildren(state: SessionState, run: RunProgress, parentCallId: string): void {
   const left = new Set<string>()
   for (const child of run.children.values()) {
     if (child.parentCallId !== parentCallId) continue
@@ -58,22 +64,22 @@ export function answerChild(run: RunProgress, callId: string, entry: EntryOf<'re
   const child = run.children.get(callId)
   const composite = child && callOf(run, child.parentCallId)
   if (!child || !composite) return
-  child.given.set(entry.token, entry)
-  wakeComposite(run, composite)
+  child.waitAnswers.set(entry.token, entry)
+  resumeComposite(run, composite)
 }
 
 /** Records a message to a child run. */
 export function applyChildMessage(run: RunProgress, entry: EntryOf<'resolved'>): void {
   const message = childMessageIn(entry)
   const child = message && childToward(run, message.to)
-  if (child && !child.joined) (child.letters ??= new Map()).set(message.token, message)
+  if (child && !child.completion) (child.childMessages ??= new Map()).set(message.token, message)
 }
 
 function closeChildWaits(state: SessionState, of: (callId: string) => boolean): void {
   for (const [token, { child }] of state.waits) {
     if (!child || !of(child.callId)) continue
     state.waits.delete(token)
-    state.resolved.add(token)
+    state.resolvedWaits.add(token)
   }
 }
 

@@ -8,10 +8,10 @@ import type { CallState, CompositeState, RunProgress } from '../types/session-st
 export function planNestedCall(run: RunProgress, entry: EntryOf<'call', 'planned'>): void {
   const { callId, parentCallId, toolName, args } = entry
   const parent = callOf(run, parentCallId)
-  if (!parent || run.bridged.has(callId)) return
-  run.bridged.set(callId, {
+  if (!parent || run.nestedCalls.has(callId)) return
+  run.nestedCalls.set(callId, {
     part: { type: 'tool-call', callId, toolCallId: callId, toolName, input: args },
-    label: parent.bridge ? joinLabels(parent.label, parent.bridge.label) : parent.label,
+    label: parent.composite ? joinLabels(parent.label, parent.composite.label) : parent.label,
     stage: 'planned',
     args,
     decisions: 0,
@@ -22,12 +22,12 @@ export function planNestedCall(run: RunProgress, entry: EntryOf<'call', 'planned
 }
 
 /** Returns the answers of a composite; empty before the first one. */
-export function bridgeOf(call: CallState): CompositeState {
-  return (call.bridge ??= { answers: [], orders: new Map(), given: new Map(), label: joinLabels() })
+export function compositeStateOf(call: CallState): CompositeState {
+  return (call.composite ??= { answerIds: [], answerOrder: new Map(), waitAnswers: new Map(), label: joinLabels() })
 }
 
 /** Records an answer for a composite: to a call, a memo or a wait. */
-export function answerBridge(
+export function recordCompositeAnswer(
   run: RunProgress,
   callId: string,
   id: string,
@@ -36,16 +36,16 @@ export function answerBridge(
 ): void {
   const composite = callOf(run, callId)
   if (!composite) return
-  const bridge = bridgeOf(composite)
-  if (bridge.orders.has(id)) return
-  bridge.orders.set(id, bridge.answers.length)
-  bridge.answers.push(id)
-  if (value) bridge.given.set(id, value.given)
-  if (label) bridge.label = joinLabels(bridge.label, label)
+  const state = compositeStateOf(composite)
+  if (state.answerOrder.has(id)) return
+  state.answerOrder.set(id, state.answerIds.length)
+  state.answerIds.push(id)
+  if (value) state.waitAnswers.set(id, value.given)
+  if (label) state.label = joinLabels(state.label, label)
 }
 
 /** Resumes a parked composite that has received something it waits for. */
-export function wakeComposite(run: RunProgress, call: CallState): void {
+export function resumeComposite(run: RunProgress, call: CallState): void {
   const top = outermost(run, call)
-  if (top.stage === 'parked') top.stage = 'woken'
+  if (top.stage === 'parked') top.stage = 'resumable'
 }

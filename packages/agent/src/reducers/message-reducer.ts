@@ -7,9 +7,9 @@ import type { RunProgress, SessionState } from '../types/session-state.ts'
 export function applyMessage(state: SessionState, entry: EntryOf<'message'>): void {
   const { message, via } = entry
   if (message.role === 'system') {
-    const prelude = state.preludes.get(entry.agent)
+    const prelude = state.systemMessages.get(entry.agent)
     if (prelude) prelude.push(message)
-    else state.preludes.set(entry.agent, [message])
+    else state.systemMessages.set(entry.agent, [message])
     // A system prompt comes first: the view changes from its start.
     state.viewVersion++
     state.viewLabel = joinLabels(state.viewLabel, labelOf(message))
@@ -19,9 +19,9 @@ export function applyMessage(state: SessionState, entry: EntryOf<'message'>): vo
   if (via === 'model' && run) {
     // A step with an answer is over, even if the log has no attempt of it.
     run.step = Math.max(run.step, entry.step)
-    if (entry.unsaid) state.unsaid.add(message.id)
+    if (entry.unsaid) state.hidden.add(message.id)
     if (entry.held === undefined) applyAnswer(state, run, message)
-    else run.candidate = { message, token: entry.held }
+    else run.unapprovedAnswer = { message, token: entry.held }
     return
   }
   const said = messageOfEntry(entry)
@@ -33,9 +33,9 @@ export function applyMessage(state: SessionState, entry: EntryOf<'message'>): vo
     via !== 'system' &&
     !(run?.isChild && via === 'input') &&
     message.label?.integrity !== 'untrusted'
-  if (own) state.intent.push(message)
+  if (own) state.userMessages.push(message)
   if (!run) return
-  if (purposeOf(entry) === 'output-repair') run.repairs++
+  if (purposeOf(entry) === 'output-repair') run.outputRepairs++
   run.answer = undefined
 }
 
@@ -45,8 +45,8 @@ export function applyAnswer(state: SessionState, run: RunProgress, message: Mess
   run.attempts = 0
   run.answer = undefined
   if (message.role !== 'assistant') return
-  run.used = undefined
-  if (run.lastAttempt) state.writers.set(message, run.lastAttempt.model)
+  run.usedTools = undefined
+  if (run.lastAttempt) state.modelNames.set(message, run.lastAttempt.model)
   openCalls(run, message)
   if (run.openCalls === 0) run.answer = message
 }
@@ -65,7 +65,7 @@ export function appendMessage(state: SessionState, message: Message): void {
 
 function openCalls(run: RunProgress, message: Message): void {
   run.calls.clear()
-  run.bridged.clear()
+  run.nestedCalls.clear()
   run.deferred = undefined
   run.children.clear()
   const label = message.label ? fillLabel(message.label, untrustedLabel('assistant')) : labelOf(message)

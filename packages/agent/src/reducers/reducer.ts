@@ -2,11 +2,11 @@ import type { Entry } from '@provost/core'
 import { assertNever } from '@provost/core'
 
 import { addBytes, bytesOfEntry } from '../state/byte-count.ts'
-import { emptyLog } from '../state/session-state.ts'
+import { emptySessionState } from '../state/session-state.ts'
 import type { RunBytes, SessionState } from '../types/session-state.ts'
 import { applyCall } from './call-reducer.ts'
 import { applyChild } from './child-reducer.ts'
-import { answerBridge } from './composite-reducer.ts'
+import { recordCompositeAnswer } from './composite-reducer.ts'
 import { applyMessage } from './message-reducer.ts'
 import { applyAttempt, applyRun } from './run-reducer.ts'
 import { applyHandoff, applyView } from './view-reducer.ts'
@@ -14,7 +14,7 @@ import { applyResolved, applyWait } from './wait-reducer.ts'
 
 /** Returns the state after all entries of a log. */
 export function foldLog(entries: Iterable<Entry>): SessionState {
-  const state = emptyLog()
+  const state = emptySessionState()
   for (const entry of entries) reduceEntry(state, entry)
   return state
 }
@@ -26,7 +26,7 @@ export function foldLog(entries: Iterable<Entry>): SessionState {
  */
 export function reduceEntry(state: SessionState, entry: Entry, bytes: RunBytes = bytesOfEntry(entry)): void {
   state.entries.push(entry)
-  state.completed = undefined
+  state.completedMessage = undefined
   const { run } = state
   switch (entry.type) {
     case 'run':
@@ -53,10 +53,10 @@ export function reduceEntry(state: SessionState, entry: Entry, bytes: RunBytes =
       break
     case 'memo':
       state.memos.set(entry.key, entry.value)
-      if (run && entry.callId !== undefined) answerBridge(run, entry.callId, entry.key)
+      if (run && entry.callId !== undefined) recordCompositeAnswer(run, entry.callId, entry.key)
       break
     case 'tail':
-      if (run && entry.with) run.tail.push(...entry.with)
+      if (run && entry.with) run.ephemeralMessages.push(...entry.with)
       break
     case 'handoff':
       applyHandoff(state, entry)

@@ -12,7 +12,7 @@ export function applyRun(state: SessionState, entry: Extract<Entry, { type: 'run
   switch (entry.op) {
     case 'started':
       // Another agent has taken the session: its handoff path starts again.
-      if (run && run.manifest.agent !== entry.manifest.agent) state.lineage.length = 0
+      if (run && run.manifest.agent !== entry.manifest.agent) state.handoffPath.length = 0
       state.agent = entry.agent
       state.run = {
         id: entry.runId,
@@ -24,23 +24,23 @@ export function applyRun(state: SessionState, entry: Extract<Entry, { type: 'run
         attempts: 0,
         calls: new Map(),
         openCalls: 0,
-        bridged: new Map(),
+        nestedCalls: new Map(),
         deferred: undefined,
         agents: [entry.agent],
-        handoffs: 0,
-        returns: 0,
+        handoffCount: 0,
+        returnHandoffs: 0,
         children: new Map(),
         isChild: entry.parent !== undefined,
-        toolCalls: 0,
-        answers: 0,
+        toolCallCount: 0,
+        answerCount: 0,
         activeMs: 0,
-        since: entry.at,
-        used: undefined,
+        activeSince: entry.at,
+        usedTools: undefined,
         answer: undefined,
-        candidate: undefined,
+        unapprovedAnswer: undefined,
         lastAttempt: undefined,
-        repairs: 0,
-        tail: [],
+        outputRepairs: 0,
+        ephemeralMessages: [],
         firstMessage: state.messages.length,
         bytes: noBytes,
         usage: {},
@@ -52,13 +52,13 @@ export function applyRun(state: SessionState, entry: Extract<Entry, { type: 'run
     case 'suspended':
       if (run) {
         run.status = 'suspended'
-        run.activeMs += Math.max(0, entry.at - run.since)
+        run.activeMs += Math.max(0, entry.at - run.activeSince)
       }
       break
     case 'resumed':
       if (run) {
         run.status = 'running'
-        run.since = entry.at
+        run.activeSince = entry.at
         run.error = undefined
       }
       break
@@ -82,7 +82,7 @@ export function applyAttempt(run: RunProgress, entry: EntryOf<'attempt'>): void 
   addAttempt(run.byModel, entry)
   run.usage = addUsage(run.usage, entry.usage)
   if (entry.purpose === 'generated') return
-  if (entry.outcome === 'answered') run.answers++
+  if (entry.outcome === 'answered') run.answerCount++
   run.step = entry.step
   run.lastAttempt = entry
   // Counts until the answer is accepted: a denied answer is followed by another attempt, not by the same one.

@@ -24,7 +24,7 @@ export function recordApproval(
   // The arguments that the human edited are the approved ones.
   const args = verdict.args === undefined ? call.argsHash : hashJson(toJson(verdict.args))
   if (args === undefined) return
-  state.standing.set(keyOf(run, call.part.toolName, call.askedBy, args, definition), verdict.by ?? '')
+  state.sessionApprovals.set(keyOf(run, call.part.toolName, call.askedBy, args, definition), verdict.by ?? '')
 }
 
 /**
@@ -33,8 +33,8 @@ export function recordApproval(
  * @param askedBy the extensions or the tool that ask now.
  */
 export function sessionApproval(state: SessionState, tool: ToolInfo, askedBy: string, args: Json): string | undefined {
-  if (!state.run || state.standing.size === 0) return undefined
-  return state.standing.get(keyOf(state.run, tool.name, askedBy, hashJson(args), definitionHash(tool)))
+  if (!state.run || state.sessionApprovals.size === 0) return undefined
+  return state.sessionApprovals.get(keyOf(state.run, tool.name, askedBy, hashJson(args), definitionHash(tool)))
 }
 
 function keyOf(run: RunProgress, toolName: string, askedBy: string, argsHash: string, definition: string): string {

@@ -23,50 +23,50 @@ export function applyView(state: SessionState, entry: EntryOf<'view'>): void {
   const rest = state.view.splice(from)
   for (const message of added) state.view.push(message)
   for (const message of rest.slice(cut.length)) state.view.push(message)
-  keepWriters(state, cut, added)
+  keepModelNames(state, cut, added)
   state.viewVersion++
-  const sent = [...state.preludes.values(), state.view].flat()
+  const sent = [...state.systemMessages.values(), state.view].flat()
   state.viewLabel = joinLabels(...sent.map(labelOf))
 }
 
 /** Applies a handoff: the target takes over, or returns an answer. */
 export function applyHandoff(state: SessionState, entry: EntryOf<'handoff'>): void {
-  const { run, view, writers, lineage } = state
+  const { run, view, modelNames, handoffPath } = state
   if (entry.denied !== undefined) return
   if (entry.mode === 'return') {
     const call = entry.callId === undefined ? undefined : run?.calls.get(entry.callId)
     if (!run || !call) return
-    run.returns++
-    call.errand = { entry, messages: openingView(entry, viewAtStep(state)) }
+    run.returnHandoffs++
+    call.returnHandoff = { entry, messages: openingView(entry, viewAtStep(state)) }
     return
   }
   state.agent = entry.to
-  if (!lineage.includes(entry.to)) lineage.push(entry.to)
-  if (entry.manifest) state.wanted.set(entry.to, entry.manifest.extensions)
+  if (!handoffPath.includes(entry.to)) handoffPath.push(entry.to)
+  if (entry.manifest) state.requiredExtensions.set(entry.to, entry.manifest.extensions)
   if (run) {
     run.agents.push(entry.to)
-    run.handoffs++
+    run.handoffCount++
     // Ephemeral messages for the caller do not apply to the target.
-    run.tail.length = 0
-    run.used = undefined
+    run.ephemeralMessages.length = 0
+    run.usedTools = undefined
   }
-  const written = new Map(view.map((message) => [message.id, writers.get(message)]))
+  const written = new Map(view.map((message) => [message.id, modelNames.get(message)]))
   const crossed = openingView(entry, view)
   for (const message of crossed) {
     const writer = written.get(message.id)
-    if (writer !== undefined) writers.set(message, writer)
+    if (writer !== undefined) modelNames.set(message, writer)
   }
   view.length = 0
   for (const message of crossed) view.push(message)
   state.viewVersion++
-  state.viewLabel = joinLabels(...[...(state.preludes.get(state.agent) ?? []), ...view].map(labelOf))
+  state.viewLabel = joinLabels(...[...(state.systemMessages.get(state.agent) ?? []), ...view].map(labelOf))
 }
 
 /** Keeps the model of each message that remains in the view under its id. */
-function keepWriters({ writers }: SessionState, cut: readonly Message[], kept: readonly Message[]): void {
-  const known = new Map(cut.map((message) => [message.id, writers.get(message)]))
+function keepModelNames({ modelNames }: SessionState, cut: readonly Message[], kept: readonly Message[]): void {
+  const known = new Map(cut.map((message) => [message.id, modelNames.get(message)]))
   for (const message of kept) {
     const writer = known.get(message.id)
-    if (writer !== undefined) writers.set(message, writer)
+    if (writer !== undefined) modelNames.set(message, writer)
   }
 }

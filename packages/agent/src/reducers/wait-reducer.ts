@@ -4,7 +4,7 @@ import { isRecord, toJson, untrustedLabel } from '@provost/core'
 import { callOf } from '../state/session-state.ts'
 import type { CallState, Delivered, RunProgress, SessionState } from '../types/session-state.ts'
 import { answerChild, applyChildMessage } from './child-reducer.ts'
-import { answerBridge, wakeComposite } from './composite-reducer.ts'
+import { recordCompositeAnswer, resumeComposite } from './composite-reducer.ts'
 import { applyAnswer } from './message-reducer.ts'
 import { recordApproval } from './session-approvals.ts'
 
@@ -37,9 +37,9 @@ export function applyResolved(state: SessionState, entry: EntryOf<'resolved'>): 
   if (!run) return
   if (!wait) return applyChildMessage(run, entry)
   if (wait.child) return answerChild(run, wait.child.callId, entry)
-  if (run.candidate?.token === entry.token) {
-    const { message } = run.candidate
-    run.candidate = undefined
+  if (run.unapprovedAnswer?.token === entry.token) {
+    const { message } = run.unapprovedAnswer
+    run.unapprovedAnswer = undefined
     if (readVerdict(entry).decision === 'approve') applyAnswer(state, run, message)
     return
   }
@@ -48,11 +48,11 @@ export function applyResolved(state: SessionState, entry: EntryOf<'resolved'>): 
   if (wait.kind === 'input') {
     if (!wait.parks) return
     const given = entry.by === clock ? undefined : entry.value
-    answerBridge(run, call.part.callId, entry.token, untrustedLabel(call.part.toolName), { given })
-    wakeComposite(run, call)
+    recordCompositeAnswer(run, call.part.callId, entry.token, untrustedLabel(call.part.toolName), { given })
+    resumeComposite(run, call)
     return
   }
-  wakeComposite(run, call)
+  resumeComposite(run, call)
   if (wait.kind === 'approval') {
     call.approval = readVerdict(entry)
     recordApproval(state, run, call, wait, call.approval)
@@ -69,7 +69,7 @@ export function applyResolved(state: SessionState, entry: EntryOf<'resolved'>): 
 
 function deliver(call: CallState, delivered: Delivered): void {
   call.stage = 'delivered'
-  call.delivered = delivered
+  call.delivery = delivered
 }
 
 /** Returns the decision that resolved an approval. Every value that is not clearly an approval denies. */
@@ -97,6 +97,6 @@ export function closeWaits(state: SessionState, callId: string, closes: (wait: E
 
 /** Marks a wait as closed. */
 export function settleWait(state: SessionState, token: string, wait: EntryOf<'wait'> | undefined): void {
-  state.resolved.add(token)
-  if (wait?.callId !== undefined) state.resolved.add(waitKey(wait.kind, wait.callId))
+  state.resolvedWaits.add(token)
+  if (wait?.callId !== undefined) state.resolvedWaits.add(waitKey(wait.kind, wait.callId))
 }

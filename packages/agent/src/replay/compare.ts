@@ -15,16 +15,16 @@ export interface ReplayDifference {
 
 /** Stops the replay of one loop, with the reason. */
 export class ReplayStopped extends Error {
-  readonly why: 'end' | 'resumed' | 'closed' | ReplayDifference
-  constructor(why: ReplayStopped['why']) {
+  readonly reason: 'end' | 'resumed' | 'closed' | ReplayDifference
+  constructor(why: ReplayStopped['reason']) {
     super('The replay of this loop has stopped.')
-    this.why = why
+    this.reason = why
   }
 }
 
 /** Returns the next recorded entry. Throws {@link ReplayStopped} if this loop ends there. */
-export function nextExpected(tape: RecordedLog): Entry {
-  const entry = nextOf(tape)
+export function nextExpected(recorded: RecordedLog): Entry {
+  const entry = nextOf(recorded)
   if (!entry) throw new ReplayStopped('end')
   if (entry.type === 'run' && entry.op === 'resumed') throw new ReplayStopped('resumed')
   return entry
@@ -36,20 +36,20 @@ export function differs(expected: Entry, got: NewEntry | string): ReplayStopped 
 }
 
 /** Takes the next recorded entry, and stops the replay if the loop writes another one. */
-export function compareNext(tape: RecordedLog, got: NewEntry): void {
-  const known = got.type === 'run' ? undefined : tape.find(got.id)
+export function compareNext(recorded: RecordedLog, got: NewEntry): void {
+  const known = got.type === 'run' ? undefined : recorded.find(got.id)
   if (known?.past) {
     if (!isSame(known.entry, got)) throw differs(known.entry, got)
     return
   }
-  for (let entry = tape.entry(); entry; entry = tape.entry()) {
+  for (let entry = recorded.entry(); entry; entry = recorded.entry()) {
     if (isSame(entry, got)) {
-      tape.take()
+      recorded.take()
       return
     }
-    if (entry.id !== got.id && isOutOfBand(entry)) tape.take()
+    if (entry.id !== got.id && isOutOfBand(entry)) recorded.take()
     else if (entry.type === 'run' && entry.op === 'resumed') throw new ReplayStopped('resumed')
-    else throw tape.isClosing() ? new ReplayStopped('closed') : differs(entry, got)
+    else throw recorded.isClosing() ? new ReplayStopped('closed') : differs(entry, got)
   }
   throw new ReplayStopped('end')
 }
@@ -64,12 +64,13 @@ function asRecorded(recorded: Entry, got: NewEntry): NewEntry {
 function isSame(recorded: Entry, got: NewEntry): boolean {
   return (
     recorded.type === got.type &&
-    (recorded === got || canonicalJson(essence(recorded)) === canonicalJson(essence(asRecorded(recorded, got))))
+    (recorded === got ||
+      canonicalJson(comparableEntry(recorded)) === canonicalJson(comparableEntry(asRecorded(recorded, got))))
   )
 }
 
 /** Returns an entry without times, writer data and store data, for comparison. */
-function essence(entry: NewEntry): Json {
+function comparableEntry(entry: NewEntry): Json {
   const {
     offset: _,
     at: __,

@@ -9,33 +9,33 @@ import type { RecordedLog } from './recorded-log.ts'
 import { isNested } from './recorded-log.ts'
 
 /** Returns handlers that answer the loop from the recorded log. */
-export function handlersOf(tape: RecordedLog): LoopHandlers {
-  const { state } = tape
+export function handlersOf(recorded: RecordedLog): LoopHandlers {
+  const { state } = recorded
   return {
     input() {
-      const entry = nextExpected(tape)
-      if (tape.isClosing()) throw new ReplayStopped('closed')
-      return isArrival(state, entry) ? arrivals(tape) : []
+      const entry = nextExpected(recorded)
+      if (recorded.isClosing()) throw new ReplayStopped('closed')
+      return isArrival(state, entry) ? arrivals(recorded) : []
     },
 
     model() {
-      tape.takeFailed()
-      const entry = nextExpected(tape)
-      if (tape.isClosing()) throw new ReplayStopped('closed')
-      const answered = answerAt(tape, entry)
+      recorded.skipFailed()
+      const entry = nextExpected(recorded)
+      if (recorded.isClosing()) throw new ReplayStopped('closed')
+      const answered = answerAt(recorded, entry)
       if (!answered) throw differs(entry, 'a call of the model')
       return answered
     },
 
     decide({ calls }) {
-      nextExpected(tape)
+      nextExpected(recorded)
       return calls.map((call): Authorization => {
         const decisions = state.run?.calls.get(call.callId)?.decisions ?? 0
-        const decided = tape.find(`${call.callId}/decided/${decisions + 1}`)
+        const decided = recorded.find(`${call.callId}/decided/${decisions + 1}`)
         if (decided?.past === false && decided.entry.type === 'call' && decided.entry.op === 'decided') {
-          return verdictOf(tape, call, decided.entry, decisions)
+          return verdictOf(recorded, call, decided.entry, decisions)
         }
-        if (tape.isClosing()) throw new ReplayStopped('closed')
+        if (recorded.isClosing()) throw new ReplayStopped('closed')
         // The log has no decision. Any answer leads to an entry that the log lacks.
         return { deny: 'The driver gave no decision on this call.' }
       })
@@ -49,32 +49,32 @@ export function handlersOf(tape: RecordedLog): LoopHandlers {
       }
       for (const { callId } of calls) {
         while (isOpen(callId)) {
-          const entry = nextExpected(tape)
+          const entry = nextExpected(recorded)
           const about = calledBy(state, entry)
           if (!isNested(state, entry) && (about === undefined || !open.has(about))) {
-            throw tape.isClosing() ? new ReplayStopped('closed') : differs(entry, `the result of ${callId}`)
+            throw recorded.isClosing() ? new ReplayStopped('closed') : differs(entry, `the result of ${callId}`)
           }
-          tape.take()
+          recorded.take()
         }
       }
       // Composites that were parked may have resumed as well.
-      tape.takeInside()
+      recorded.skipNested()
       return []
     },
 
     wait() {
-      const givenUp = takeGivenUp(tape)
-      const entry = nextExpected(tape)
+      const givenUp = takeGivenUp(recorded)
+      const entry = nextExpected(recorded)
       if (givenUp && !isByClock(entry)) return {}
       if (entry.type === 'run' && entry.op === 'suspended') return 'suspend'
-      if (tape.isClosing()) throw new ReplayStopped('closed')
-      const decisions = decisionsAt(tape)
+      if (recorded.isClosing()) throw new ReplayStopped('closed')
+      const decisions = decisionsAt(recorded)
       if (!decisions) throw differs(entry, 'a wait')
       return decisions
     },
 
     append({ entries }) {
-      for (const got of entries) compareNext(tape, got)
+      for (const got of entries) compareNext(recorded, got)
       return { offset: offsetOf(state) }
     },
   }

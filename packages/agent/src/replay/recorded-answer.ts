@@ -14,11 +14,11 @@ export function isArrival(state: SessionState, entry: Entry): boolean {
 }
 
 /** Returns the recorded inputs that arrived together. */
-export function arrivals(tape: RecordedLog): readonly NewEntry[] {
+export function arrivals(recorded: RecordedLog): readonly NewEntry[] {
   const entries: Entry[] = []
   let arrived = 0
-  for (let entry = tape.entry(); entry; entry = tape.entry(entries.length)) {
-    const arrives = isArrival(tape.state, entry)
+  for (let entry = recorded.entry(); entry; entry = recorded.entry(entries.length)) {
+    const arrives = isArrival(recorded.state, entry)
     if (!arrives && !isOutOfBand(entry)) break
     entries.push(entry)
     if (arrives) arrived = entries.length
@@ -27,27 +27,27 @@ export function arrivals(tape: RecordedLog): readonly NewEntry[] {
 }
 
 /** Returns the recorded answer of the model; undefined if the model was not called. */
-export function answerAt(tape: RecordedLog, entry: Entry): LoopAnswers['model'] | undefined {
+export function answerAt(recorded: RecordedLog, entry: Entry): LoopAnswers['model'] | undefined {
   if (entry.type === 'message' && entry.message.role === 'error' && entry.via === 'model') {
-    return { failure: failureAt(tape, entry) }
+    return { failure: failureAt(recorded, entry) }
   }
-  const spoken = tape.entry(1)
+  const spoken = recorded.entry(1)
   if (entry.type === 'attempt' && !spoken) throw new ReplayStopped('end')
   if (entry.type !== 'attempt' || spoken?.type !== 'message' || spoken.via !== 'model') return undefined
   const { usage, finishReason = 'other', model, attempt, cost } = entry
   const { message, held, unsaid } = spoken
-  const follows = tape.entry(2)
+  const follows = recorded.entry(2)
   const ask = held === undefined ? undefined : follows?.type === 'wait' ? askOf(follows) : { reason: '' }
   const repair = follows && repairAt(follows, message)
   const answered: ModelAnswered = { message, usage, finishReason, model, attempt, ...(cost !== undefined && { cost }) }
   return { ...answered, ...(ask && { ask }), ...(repair && { repair, ...(unsaid && { unsaid }) }) }
 }
 
-function failureAt(tape: RecordedLog, { message }: EntryOf<'message'>): FinalFailure {
-  const ended = tape.entry(1)
+function failureAt(recorded: RecordedLog, { message }: EntryOf<'message'>): FinalFailure {
+  const ended = recorded.entry(1)
   const known = ended?.type === 'run' && ended.op === 'ended' ? ended.error : undefined
   const error = known ?? message.error ?? { code: 'unexpected', message: '' }
-  const attempt = tape.state.run?.attempts ?? 1
+  const attempt = recorded.state.run?.attempts ?? 1
   return { class: 'unknown', model: '', attempt, effects: false, error, partial: message }
 }
 
@@ -68,29 +68,29 @@ function repairAt(follows: Entry, answer: EntryOf<'message'>['message']): Repair
 
 /** Returns the recorded decision on a call. */
 export function verdictOf(
-  tape: RecordedLog,
+  recorded: RecordedLog,
   call: Parameters<LoopHandlers['decide']>[0]['calls'][number],
   { outcome, by, args, reason = '' }: EntryOf<'call', 'decided'>,
   decisions: number,
 ): Authorization {
   switch (outcome) {
     case 'proceed': {
-      const crossed = tape.find(`${call.callId}/handoff`)?.entry
+      const crossed = recorded.find(`${call.callId}/handoff`)?.entry
       if (crossed?.type !== 'handoff') return { proceed: args, by }
       // The messages are filtered again, and compared by their hash.
       return { proceed: args, by, crossing: { filter: crossed.filter, ...(crossed.with && { with: crossed.with }) } }
     }
     case 'deny': {
-      const settled = tape.find(`${call.callId}/settled`)?.entry
+      const settled = recorded.find(`${call.callId}/settled`)?.entry
       const code = settled?.type === 'call' && settled.op === 'settled' ? settled.error?.code : undefined
       return { deny: reason, by, ...(code !== undefined && { code }) }
     }
     case 'ask': {
-      const wait = tape.find(`${call.callId}/approval/${decisions + 1}`)?.entry
+      const wait = recorded.find(`${call.callId}/approval/${decisions + 1}`)?.entry
       return { ask: wait?.type === 'wait' ? askOf(wait) : { reason }, args, by }
     }
     case 'result': {
-      const settled = tape.find(`${call.callId}/settled`)?.entry
+      const settled = recorded.find(`${call.callId}/settled`)?.entry
       if (settled?.type !== 'call' || settled.op !== 'settled') {
         const output = { type: 'text', value: '' } as const
         return { result: { ...call, outcome: 'ok', via: 'hook', output }, by }
@@ -120,15 +120,15 @@ function askOf({
 }
 
 /** Returns the decisions that were recorded together. */
-export function decisionsAt(tape: RecordedLog): Decisions | undefined {
+export function decisionsAt(recorded: RecordedLog): Decisions | undefined {
   const approvals: ApprovalDecision[] = []
   const toolResults: RemoteResult[] = []
   const uncertain: NonNullable<Decisions['uncertain']>[number][] = []
   const inputs: { id: string; value: Json }[] = []
   let count = 0
-  for (let entry = tape.entry(); entry?.type === 'resolved'; entry = tape.entry(count)) {
+  for (let entry = recorded.entry(); entry?.type === 'resolved'; entry = recorded.entry(count)) {
     const { token, value, by } = entry
-    const wait = tape.state.waits.get(token)
+    const wait = recorded.state.waits.get(token)
     if (!wait) break
     count++
     const { kind, callId = token } = wait
@@ -149,15 +149,15 @@ export function isByClock(entry: Entry): boolean {
 }
 
 /** Skips expired waits, which the driver records. Stops at expired approvals, which the loop records. */
-export function takeGivenUp(tape: RecordedLog): boolean {
-  const { waits } = tape.state
+export function takeGivenUp(recorded: RecordedLog): boolean {
+  const { waits } = recorded.state
   let any = false
   for (;;) {
-    const entry = nextOf(tape)
+    const entry = nextOf(recorded)
     if (entry?.type !== 'resolved' || !isByClock(entry)) return any
     const wait = waits.get(entry.token)
     if (!wait || wait.kind === 'approval') return any
-    tape.take()
+    recorded.take()
     any = true
   }
 }

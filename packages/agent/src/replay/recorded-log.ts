@@ -3,7 +3,7 @@ import { assertNever, purposeOf } from '@provost/core'
 
 import { lookedUpBy } from '../entries/call-entries.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
-import { emptyLog } from '../state/session-state.ts'
+import { emptySessionState } from '../state/session-state.ts'
 import type { SessionState } from '../types/session-state.ts'
 
 /** A recorded log with the position of its replay. */
@@ -15,22 +15,22 @@ export interface RecordedLog {
   /** Finds a recorded entry by id, and tells whether it was replayed. */
   find(id: string): { readonly entry: Entry; readonly past: boolean } | undefined
   /** Takes the entries with which a run begins. */
-  takeOpening(): void
+  skipOpening(): void
   /** Skips entries of hooks and extensions. */
-  takeAside(): void
+  skipOutOfBand(): void
   /** Skips entries of hooks and extensions, and failed attempts at the begin of a step. */
-  takeFailed(): void
+  skipFailed(): void
   /** Skips entries of composites. */
-  takeInside(): void
+  skipNested(): void
   /** Skips the reconciled results of interrupted calls, with which a resumed run begins. */
-  takeLookups(): void
+  skipLookups(): void
   /** Whether the run was ended from outside at this position. */
   isClosing(): boolean
-  takeClosing(): void
+  skipClosing(): void
 }
 
 export function openRecordedLog(recorded: readonly Entry[]): RecordedLog {
-  const state = emptyLog()
+  const state = emptySessionState()
   const places = new Map(recorded.map(({ id }, index) => [id, index]))
   let at = 0
   const take = (): void => {
@@ -54,14 +54,14 @@ export function openRecordedLog(recorded: readonly Entry[]): RecordedLog {
       const entry = place === undefined ? undefined : recorded[place]
       return entry && place !== undefined ? { entry, past: place < at } : undefined
     },
-    takeOpening: () =>
+    skipOpening: () =>
       takeWhile(
         (entry) => isOutOfBand(entry) || isTaken(state, entry) || (entry.type === 'message' && entry.via === 'input'),
       ),
-    takeAside: () => takeWhile(isOutOfBand),
-    takeFailed: () => takeWhile((entry) => isOutOfBand(entry) || isFailed(entry)),
-    takeInside: () => takeWhile((entry) => isOutOfBand(entry) || isNested(state, entry)),
-    takeLookups() {
+    skipOutOfBand: () => takeWhile(isOutOfBand),
+    skipFailed: () => takeWhile((entry) => isOutOfBand(entry) || isFailed(entry)),
+    skipNested: () => takeWhile((entry) => isOutOfBand(entry) || isNested(state, entry)),
+    skipLookups() {
       const found = new Set<string>()
       takeWhile((entry) => {
         if (isOutOfBand(entry)) return true
@@ -86,7 +86,7 @@ export function openRecordedLog(recorded: readonly Entry[]): RecordedLog {
         if (!between && !isOutOfBand(entry) && !isFailed(entry)) return false
       }
     },
-    takeClosing() {
+    skipClosing() {
       takeWhile((entry) => !(entry.type === 'run'))
       take()
     },
@@ -138,15 +138,15 @@ export function isNested(state: SessionState, entry: Entry): boolean {
   if (isTaken(state, entry)) return true
   const wait = entry.type === 'resolved' ? waits.get(entry.token) : entry.type === 'wait' ? entry : undefined
   if (wait?.child) return true
-  if (wait) return wait.callId !== undefined && (wait.parks === true || run?.bridged.has(wait.callId) === true)
+  if (wait) return wait.callId !== undefined && (wait.parks === true || run?.nestedCalls.has(wait.callId) === true)
   if (entry.type !== 'call' || !run) return false
-  if (entry.op === 'planned' || entry.op === 'parked' || run.bridged.has(entry.callId)) return true
+  if (entry.op === 'planned' || entry.op === 'parked' || run.nestedCalls.has(entry.callId)) return true
   const stage = run.calls.get(entry.callId)?.stage
-  return entry.op === 'settled' && (stage === 'parked' || stage === 'woken')
+  return entry.op === 'settled' && (stage === 'parked' || stage === 'resumable')
 }
 
 /** Returns the next recorded entry that answers an ask of the loop. */
-export function nextOf(tape: RecordedLog): Entry | undefined {
-  tape.takeAside()
-  return tape.entry()
+export function nextOf(recorded: RecordedLog): Entry | undefined {
+  recorded.skipOutOfBand()
+  return recorded.entry()
 }

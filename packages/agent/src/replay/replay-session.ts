@@ -38,23 +38,23 @@ export async function replaySession(
   options: ReplayOptions = {},
 ): Promise<ReplayDifference | undefined> {
   checkOptions(options, optionKeys, 'replaySession')
-  const plan = resolvedAgentOf(agent)
-  const tape = openRecordedLog(await collected(entries))
-  const { state } = tape
+  const resolved = resolvedAgentOf(agent)
+  const recorded = openRecordedLog(await collected(entries))
+  const { state } = recorded
   for (;;) {
-    const entry = tape.entry()
+    const entry = recorded.entry()
     if (!entry) return undefined
     if (entry.type === 'run' && entry.op === 'started') {
-      if (entry.manifest.agent !== plan.name) throw wrongAgent(entry.manifest.agent, plan.name)
-      tape.take()
-      tape.takeOpening()
-    } else if (state.run?.status === 'suspended' && tape.isClosing()) tape.takeClosing()
-    else if (state.run && state.run.status !== 'running' && isWork(entry)) {
+      if (entry.manifest.agent !== resolved.name) throw wrongAgent(entry.manifest.agent, resolved.name)
+      recorded.take()
+      recorded.skipOpening()
+    } else if (state.run?.status === 'suspended' && recorded.isClosing()) recorded.skipClosing()
+    else if (state.run && state.run.status !== 'running' && isRunEntry(entry)) {
       return { offset: entry.offset, expected: entry, got: 'nothing: the run is over' }
-    } else tape.take()
+    } else recorded.take()
     // A run that was resumed after a crash starts another loop from the log.
-    while (state.run?.status === 'running' && tape.entry()) {
-      const difference = await replayRun(plan, tape, options.maxSteps ?? plan.maxSteps)
+    while (state.run?.status === 'running' && recorded.entry()) {
+      const difference = await replayRun(resolved, recorded, options.maxSteps ?? resolved.maxSteps)
       if (difference) return difference
     }
   }
@@ -67,45 +67,45 @@ async function collected(entries: Iterable<Entry> | AsyncIterable<Entry>): Promi
 }
 
 /** Returns whether only a run writes such an entry. */
-function isWork(entry: Entry): boolean {
+function isRunEntry(entry: Entry): boolean {
   if (entry.type === 'message') return entry.via === 'model'
   return entry.type === 'call' || (entry.type === 'attempt' && entry.purpose !== 'generated')
 }
 
 async function replayRun(
-  plan: ResolvedAgent,
-  tape: RecordedLog,
+  agent: ResolvedAgent,
+  recorded: RecordedLog,
   maxSteps: number,
 ): Promise<ReplayDifference | undefined> {
   const left = new AbortController()
-  const loop = loopOf(tape.state, plan, maxSteps, 0, left.signal)
+  const loop = loopOf(recorded.state, agent, maxSteps, 0, left.signal)
   let status: RunStatus
   try {
-    status = await drive(loop, handlersOf(tape))
+    status = await drive(loop, handlersOf(recorded))
   } catch (thrown) {
     if (!(thrown instanceof ReplayStopped)) {
-      const entry = nextOf(tape)
+      const entry = nextOf(recorded)
       if (!entry) return undefined
-      if (!tape.isClosing())
+      if (!recorded.isClosing())
         return { offset: entry.offset, expected: entry, got: `failed: ${toErrorInfo(thrown).message}` }
-      tape.takeClosing()
+      recorded.skipClosing()
       return undefined
     }
-    const { why } = thrown
-    if (typeof why === 'object') return why
-    if (why === 'resumed') {
-      tape.take()
-      tape.takeLookups()
+    const { reason } = thrown
+    if (typeof reason === 'object') return reason
+    if (reason === 'resumed') {
+      recorded.take()
+      recorded.skipLookups()
     }
-    if (why === 'closed') tape.takeClosing()
-    if (why === 'end') while (tape.entry()) tape.take()
+    if (reason === 'closed') recorded.skipClosing()
+    if (reason === 'end') while (recorded.entry()) recorded.take()
     return undefined
   } finally {
     left.abort()
     await loop.return('aborted')
   }
-  const entry = tape.entry()
-  const same = tape.state.run?.status === status
+  const entry = recorded.entry()
+  const same = recorded.state.run?.status === status
   return same || !entry ? undefined : { offset: entry.offset, expected: entry, got: `the end: ${status}` }
 }
 

@@ -19,15 +19,15 @@ export interface Ending {
 
 /** Returns the result of a run, from its log. */
 export async function runResult<Output>(
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   state: SessionState,
   ending: Ending,
 ): Promise<RunResult<Output>> {
   const { status, output, error } = endPayload(state)
-  const report = reportOf<Output>(plan, state, ending)
-  if (status === 'failed') return withGetters(report, { status, error: hideIn(plan, errorOf(ending.thrown, error)) })
+  const report = reportOf<Output>(agent, state, ending)
+  if (status === 'failed') return withGetters(report, { status, error: hideIn(agent, errorOf(ending.thrown, error)) })
   if (status !== 'completed') return withGetters(report, { status })
-  const parsed = plan.output ? await parseWith(plan.output, output) : undefined
+  const parsed = agent.output ? await parseWith(agent.output, output) : undefined
   const value: unknown = parsed?.ok ? parsed.value : output
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the agent's type says what its schema makes of an answer, and text where it has none
   return withGetters(report, { status, output: value as Output })
@@ -39,19 +39,19 @@ export async function runResult<Output>(
  * @param error absent for a run that was aborted.
  */
 export function brokenResult<Output>(
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   state: SessionState,
   ending: Ending,
   error: ProvostError | undefined,
 ): RunResult<Output> {
-  const report = reportOf<Output>(plan, state, ending)
+  const report = reportOf<Output>(agent, state, ending)
   return error
-    ? withGetters(report, { status: 'failed' as const, error: hideIn(plan, error) })
+    ? withGetters(report, { status: 'failed' as const, error: hideIn(agent, error) })
     : withGetters(report, { status: 'aborted' as const })
 }
 
 function reportOf<Output>(
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   state: SessionState,
   { sessionId, runId, children = new Map() }: Ending,
 ): Pick<RunResult<Output>, 'text' | 'messages' | 'usage' | 'cost' | 'pending' | 'state' | 'runId' | 'sessionId'> {
@@ -59,7 +59,7 @@ function reportOf<Output>(
   // Taken now: later runs of the session append to the same log.
   const cursor = cursorOf(state, sessionId, runId)
   const below = [...children].map(([log, its]) => [log, its.entries, its.entries.length] as const)
-  const manifest = state.run?.manifest ?? plan.manifest
+  const manifest = state.run?.manifest ?? agent.manifest
   const report = {
     text,
     messages,
@@ -71,7 +71,7 @@ function reportOf<Output>(
   }
   return withState(report, () => {
     const logs = below.map(([log, entries, length]) => [log, entries.slice(0, length)] as const)
-    return runStateOf<never>(plan, manifest, cursor, state.entries, Object.fromEntries(logs))
+    return runStateOf<never>(agent, manifest, cursor, state.entries, Object.fromEntries(logs))
   })
 }
 

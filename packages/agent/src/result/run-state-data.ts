@@ -32,20 +32,20 @@ export function cursorOf(state: SessionState, sessionId: string, runId: string):
  * @param children the logs of the running children, by name.
  */
 export function runStateOf<Output>(
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   manifest: Manifest,
   cursor: RunStateData['cursor'],
   entries: readonly Entry[],
   children: NonNullable<RunStateData['children']> = {},
 ): RunStateData<Output> {
   return stateOf(
-    signed(plan, {
+    signed(agent, {
       v: runStateVersion,
       manifest,
       agent: manifest.agent,
       cursor,
-      ...(plan.store.ephemeral && { entries: entries.slice(0, cursor.offset) }),
-      ...(plan.store.ephemeral && Object.keys(children).length > 0 && { children }),
+      ...(agent.store.ephemeral && { entries: entries.slice(0, cursor.offset) }),
+      ...(agent.store.ephemeral && Object.keys(children).length > 0 && { children }),
     }),
   )
 }
@@ -70,8 +70,8 @@ export function stateOf<Output>(data: StateData): RunStateData<Output> {
 }
 
 /** Returns the state, signed with the agent's `stateKey` where it has one. */
-function signed(plan: ResolvedAgent, data: StateData): StateData {
-  return plan.stateKey === undefined ? data : { ...data, sig: signatureOf(plan.stateKey, data) }
+function signed(agent: ResolvedAgent, data: StateData): StateData {
+  return agent.stateKey === undefined ? data : { ...data, sig: signatureOf(agent.stateKey, data) }
 }
 
 function signatureOf(key: string | Uint8Array, { v, manifest, agent, cursor, entries, children }: StateData): string {
@@ -85,8 +85,8 @@ function signatureOf(key: string | Uint8Array, { v, manifest, agent, cursor, ent
  *
  * @throws ProvostError `bad-signature`
  */
-export function checkSignature(data: StateData, plan: ResolvedAgent): void {
-  if (plan.stateKey === undefined || isSigned(plan.stateKey, data)) return
+export function checkSignature(data: StateData, agent: ResolvedAgent): void {
+  if (agent.stateKey === undefined || isSigned(agent.stateKey, data)) return
   const what = data.sig === undefined ? 'is not signed' : 'was changed, or signed with another key'
   throw new ProvostError('bad-signature', `The run state ${what}.`, {
     hint: 'Pass what an agent with the same stateKey wrote, unchanged.',
@@ -114,7 +114,7 @@ export function isRunState<Output>(value: Input | RunStateData<Output>): value i
  *
  * @throws ProvostError `newer-state`, `wrong-agent`, `missing-extension`
  */
-export function checkAgent(state: StateData, plan: ResolvedAgent): void {
+export function checkAgent(state: StateData, agent: ResolvedAgent): void {
   if (state.v > runStateVersion) {
     throw new ProvostError(
       'newer-state',
@@ -122,16 +122,16 @@ export function checkAgent(state: StateData, plan: ResolvedAgent): void {
       { hint: 'Resume it with a newer release.' },
     )
   }
-  if (state.agent !== plan.name) {
-    throw new ProvostError('wrong-agent', `The run belongs to agent ${state.agent}, not to ${plan.name}.`, {
+  if (state.agent !== agent.name) {
+    throw new ProvostError('wrong-agent', `The run belongs to agent ${state.agent}, not to ${agent.name}.`, {
       hint: 'Resume it with the agent that started it.',
     })
   }
-  const missing = state.manifest.extensions.filter((name) => !plan.manifest.extensions.includes(name))
+  const missing = state.manifest.extensions.filter((name) => !agent.manifest.extensions.includes(name))
   if (missing.length > 0) {
     throw new ProvostError(
       'missing-extension',
-      `The run is governed by ${missing.join(', ')}, which agent ${plan.name} lacks.`,
+      `The run is governed by ${missing.join(', ')}, which agent ${agent.name} lacks.`,
       {
         hint: 'Give the agent the same tree-scoped extensions as before.',
       },

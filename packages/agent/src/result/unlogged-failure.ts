@@ -15,7 +15,7 @@ interface RunIds {
 
 /** Ends a run whose end cannot be recorded: the store failed, or the run wrote no entry. Emits the events of the end. */
 export async function cutOffMessage<Output>(
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   emit: LogWriter['emit'],
   ids: RunIds,
   state: SessionState,
@@ -23,18 +23,22 @@ export async function cutOffMessage<Output>(
 ): Promise<RunResult<Output>> {
   const aborted = thrown instanceof RunEnding && thrown.status === 'aborted'
   const error = aborted ? undefined : asError(thrown)
-  if (error) emit('agent.error', { error: error.toJSON(), source: { kind: 'loop', name: plan.name } })
+  if (error) emit('agent.error', { error: error.toJSON(), source: { kind: 'loop', name: agent.name } })
   const status: RunStatus = aborted ? 'aborted' : 'failed'
   const { error: _, output: __, ...payload } = endPayload(state)
   emit('agent.end', { ...payload, status, ...(error && { error: error.toJSON() }) })
-  return brokenResult<Output>(plan, state, ids, error)
+  return brokenResult<Output>(agent, state, ids, error)
 }
 
 /** Returns an emitter for the events of a run without a log. */
-export function unloggedFailure(plan: ResolvedAgent, hub: EventBus, { runId, sessionId }: RunIds): LogWriter['emit'] {
+export function unloggedFailure(
+  agent: ResolvedAgent,
+  eventBus: EventBus,
+  { runId, sessionId }: RunIds,
+): LogWriter['emit'] {
   let passing = 0
   return (type, payload) => {
-    const place = { runId, step: 0, agent: plan.name, at: Date.now() }
-    hub.emit(`${sessionId}:0~${passing++}`, place, type, payload)
+    const place = { runId, step: 0, agent: agent.name, at: Date.now() }
+    eventBus.emit(`${sessionId}:0~${passing++}`, place, type, payload)
   }
 }

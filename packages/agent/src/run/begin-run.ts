@@ -11,22 +11,22 @@ import { enterMessages } from '../inbox/enter-messages.ts'
 import { messageOf } from '../messages/message.ts'
 import { messagesOf } from '../messages/read-input.ts'
 import { newEntry } from '../state/entry.ts'
-import type { Place } from '../types/log.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 
 /** Returns the first entry of a new run. */
-export function startedRun(scope: RunContext, token: string | undefined): NewEntry {
-  const { plan, given, id, state, lineage } = scope
-  checkActive(scope.entry, state)
-  const place: Place = { runId: id, step: 0, agent: plan.name }
+export function startedRun(ctx: RunContext, token: string | undefined): NewEntry {
+  const { agent, options, id, state, parentRun } = ctx
+  checkActive(ctx.entryAgent, state)
+  const place: EntryContext = { runId: id, step: 0, agent: agent.name }
   // An open run must be resumed explicitly, not replaced by accident.
   if (state.run && (state.run.status === 'running' || state.run.status === 'suspended')) {
-    throw new ProvostError('session-open', `Session ${scope.sessionId} has a ${state.run.status} run.`, {
+    throw new ProvostError('session-open', `Session ${ctx.sessionId} has a ${state.run.status} run.`, {
       hint: 'Resume that run from its state before starting another.',
     })
   }
   // Another process took the input first. Inbox input enters a session once.
-  if (token !== undefined && state.resolved.has(token)) {
+  if (token !== undefined && state.resolvedWaits.has(token)) {
     throw new ProvostError('already-taken', 'The input of this run has already entered the session.', {
       hint: 'Do nothing: another run has taken the input.',
     })
@@ -34,33 +34,33 @@ export function startedRun(scope: RunContext, token: string | undefined): NewEnt
   const started = newEntry(place, `${id}/started`, {
     type: 'run',
     op: 'started',
-    manifest: plan.manifest,
-    ...(given.principal && { principal: given.principal }),
-    ...(lineage && { parent: { log: lineage.parentLog, runId: lineage.parents[0] ?? '' } }),
-    ...(lineage?.grant && { grant: lineage.grant }),
+    manifest: agent.manifest,
+    ...(options.principal && { principal: options.principal }),
+    ...(parentRun && { parent: { log: parentRun.parentLog, runId: parentRun.parents[0] ?? '' } }),
+    ...(parentRun?.grant && { grant: parentRun.grant }),
   })
   // The log records the run even if its input is rejected.
-  scope.claim = [started]
+  ctx.ownershipEntries = [started]
   return started
 }
 
 /** Begins a run. One append records its start and its first messages. */
 export async function begin(
-  scope: RunContext,
+  ctx: RunContext,
   started: NewEntry,
   input: Input,
   token: string | undefined,
 ): Promise<void> {
-  const { plan, id, journal, lineage } = scope
-  const place: Place = { runId: id, step: 0, agent: plan.name }
+  const { agent, id, logWriter, parentRun } = ctx
+  const place: EntryContext = { runId: id, step: 0, agent: agent.name }
   const key = positionId(id, 0, 'message', 'input')
-  const received = messagesOf(input, key, plan, takenIds(scope))
-  const messages = lineage ? received.map((message) => labelledWith(message, lineage.label)) : received
-  const entered = await enterMessages(scope, messages, 'input', place, key)
-  scope.claim = [started, ...(token === undefined ? [] : [takenEntry(place, token)]), ...entered]
-  await journal.begin(scope.claim)
-  scope.claim = []
-  await prepareAgent(scope, place)
+  const received = messagesOf(input, key, agent, takenIds(ctx))
+  const messages = parentRun ? received.map((message) => labelledWith(message, parentRun.label)) : received
+  const entered = await enterMessages(ctx, messages, 'input', place, key)
+  ctx.ownershipEntries = [started, ...(token === undefined ? [] : [takenEntry(place, token)]), ...entered]
+  await logWriter.begin(ctx.ownershipEntries)
+  ctx.ownershipEntries = []
+  await prepareAgent(ctx, place)
 }
 
 /** Joins a label into the label of a message. Input of a child carries the label of its parent. */
@@ -69,40 +69,40 @@ function labelledWith(message: Message, label: Label): Message {
 }
 
 /** Prepares the active agent: the first one, or the target of a handoff. */
-export async function prepareAgent(scope: RunContext, place: Place): Promise<void> {
-  const { plan } = scope
-  const ready = plan.ready()
+export async function prepareAgent(ctx: RunContext, place: EntryContext): Promise<void> {
+  const { agent } = ctx
+  const ready = agent.ready()
   if (isPromise(ready)) await ready
   // Cached prompts belong to the previous agent.
-  scope.prompts.clear()
-  scope.instructions = plan.instructions ?? ''
-  scope.hear()
-  await prepareSystem(scope, place)
-  scope.prepared = plan
+  ctx.prompts.clear()
+  ctx.instructions = agent.instructions ?? ''
+  ctx.subscribeHooks()
+  await prepareSystem(ctx, place)
+  ctx.preparedAgent = agent
 }
 
 /** Builds the system prompt. Extensions contribute once a session, the agent's instructions once a run. */
-async function prepareSystem(scope: RunContext, place: Place): Promise<void> {
-  const { plan, state, journal } = scope
-  const ctx = (): ReturnType<RunContext['contextFor']> => scope.contextFor(plan.self)
-  if (plan.instruct) {
-    const { instruct } = plan
+async function prepareSystem(scope: RunContext, place: EntryContext): Promise<void> {
+  const { agent, state, logWriter } = scope
+  const ctx = (): ReturnType<RunContext['contextFor']> => scope.contextFor(agent.self)
+  if (agent.instruct) {
+    const { instruct } = agent
     try {
       scope.instructions = await ctx().memo('instructions', () =>
-        inHookTime(scope, plan.self, 'instructions', instruct(ctx())),
+        inHookTime(scope, agent.self, 'instructions', instruct(ctx())),
       )
     } catch (thrown) {
-      throw hookFailed(scope, plan.name, 'instructions', thrown)
+      throw hookFailed(scope, agent.name, 'instructions', thrown)
     }
   }
-  const key = `session.start/${plan.name}`
-  if (plan.hooks['session.start'].length === 0 || state.memos.has(key)) return
+  const key = `session.start/${agent.name}`
+  if (agent.hooks['session.start'].length === 0 || state.memos.has(key)) return
   const entries = await systemEntries(scope, place)
-  await journal.append([...entries, newEntry(place, `${place.runId}/${key}`, { type: 'memo', key, value: true })])
+  await logWriter.append([...entries, newEntry(place, `${place.runId}/${key}`, { type: 'memo', key, value: true })])
 }
 
 /** Returns the entries of the additions to the system prompt that `session.start` hooks make. */
-function systemEntries(scope: RunContext, place: Place): MaybePromise<readonly NewEntry[]> {
+function systemEntries(scope: RunContext, place: EntryContext): MaybePromise<readonly NewEntry[]> {
   const none: readonly NewEntry[] = []
   return runHooks(scope, 'session.start', none, {
     text: true,
@@ -111,7 +111,7 @@ function systemEntries(scope: RunContext, place: Place): MaybePromise<readonly N
       const inits = typeof answer === 'string' ? [{ content: answer }] : answer
       const more = inits.map((init, index) => {
         const id = positionId(place.runId, place.step, `system/${by.name}`, index)
-        const message = messageOf({ ...init, role: 'system' }, id, undefined, scope.plan.name)
+        const message = messageOf({ ...init, role: 'system' }, id, undefined, scope.agent.name)
         return newEntry(place, id, { type: 'message', message, via: 'system' })
       })
       return [...before, ...more]

@@ -16,118 +16,124 @@ import type { PendingInputs } from '../types/inputs.ts'
 import type { LogWriter } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
-import type { Given } from '../types/session.ts'
+import type { UntypedRunOptions } from '../types/session.ts'
 
 /**
  * Creates the context shared by all handlers of a run.
  *
- * @param entry the agent with which runs of the session begin.
+ * @param entryAgent the agent with which runs of the session begin.
  */
 export function createRunContext(
-  entry: ResolvedAgent,
-  given: Given,
+  entryAgent: ResolvedAgent,
+  options: UntypedRunOptions,
   id: string,
   sessionId: string,
-  journal: LogWriter,
-  mailbox: PendingInputs,
+  logWriter: LogWriter,
+  pendingInputs: PendingInputs,
   control: AbortControl,
-  { hub, log, startRun, lineage, tree }: Pick<RunContext, 'hub' | 'log' | 'startRun' | 'lineage' | 'tree'>,
-  secrets: SecretScope = entry.secrets,
-): RunContext {
-  const children: RunContext['children'] = new Map()
-  const reservations = createReservations(journal.state)
-  const fixed = {
-    entry,
-    id,
-    sessionId,
-    given,
-    journal,
-    state: journal.state,
-    hub,
+  {
+    eventBus,
     log,
     startRun,
-    lineage,
+    parentRun,
+    tree,
+  }: Pick<RunContext, 'eventBus' | 'log' | 'startRun' | 'parentRun' | 'tree'>,
+  secrets: SecretScope = entryAgent.secrets,
+): RunContext {
+  const children: RunContext['children'] = new Map()
+  const reservations = createReservations(logWriter.state)
+  const fixed = {
+    entryAgent,
+    id,
+    sessionId,
+    options,
+    logWriter,
+    state: logWriter.state,
+    eventBus,
+    log,
+    startRun,
+    parentRun,
     children,
     tree,
     reservations,
     remaining() {
-      if (!lineage) return undefined
+      if (!parentRun) return undefined
       const left =
-        lineage.grant &&
-        withoutReserved(remaining(lineage.grant, usageOfBudget(journal.state.run, children)), reservations.total())
-      return minGrant(left, lineage.remaining())
+        parentRun.grant &&
+        withoutReserved(remaining(parentRun.grant, usageOfBudget(logWriter.state.run, children)), reservations.total())
+      return minGrant(left, parentRun.remaining())
     },
     signal: control.controller.signal,
     prompts: new Map(),
-    mailbox,
+    pendingInputs,
     inbox: undefined,
-    asked: new Map(),
-    offered: undefined,
-    promoted: undefined,
-    parsed: new Map(),
-    live: createActiveCalls(),
-    slots: createSlots(entry.maxParallelTools),
-    instructions: activeAgent(entry, journal.state).instructions ?? '',
-    prepared: undefined,
-    hear() {},
+    openQuestions: new Map(),
+    offeredTools: undefined,
+    promotedTools: undefined,
+    parsedInputs: new Map(),
+    activeCalls: createActiveCalls(),
+    slots: createSlots(entryAgent.maxParallelTools),
+    instructions: activeAgent(entryAgent, logWriter.state).instructions ?? '',
+    preparedAgent: undefined,
+    subscribeHooks() {},
     pendingPolicy: () => control.options.onPendingApprovals ?? 'deny',
-    step: journal.state.run?.id === id ? journal.state.run.step : 0,
+    step: logWriter.state.run?.id === id ? logWriter.state.run.step : 0,
     attempt: 1,
-    watched: false,
-    questions: 0,
-    audits: 0,
-    generated: 0,
-    asking: 0,
-    trigger: 'step',
-    request: {},
-    claim: undefined,
-    resumedFrom: undefined,
-    spent: undefined,
-    partial: undefined,
-    contextFor: hookContexts(() => scope),
+    observed: false,
+    questionCount: 0,
+    auditCount: 0,
+    hookModelCalls: 0,
+    hookRequests: 0,
+    viewTrigger: 'step',
+    stepRequest: {},
+    ownershipEntries: undefined,
+    resumeOffset: undefined,
+    pendingAttempt: undefined,
+    partialMessage: undefined,
+    contextFor: hookContexts(() => ctx),
     hookTimes: new Map(),
-    size: createContextSize(),
+    contextSize: createContextSize(),
   } satisfies Omit<RunContext, keyof ActiveAgent>
-  const scope: RunContext = ofActiveAgent(fixed, {
-    entry,
-    journal,
+  const ctx: RunContext = ofActiveAgent(fixed, {
+    entryAgent,
+    logWriter,
     control,
     secrets,
     handed: new Map(),
-    watched: undefined,
+    observation: undefined,
   })
-  return scope
+  return ctx
 }
 
-type ActiveAgent = Pick<RunContext, 'plan' | 'watchers' | 'secrets' | 'graceMs'>
+type ActiveAgent = Pick<RunContext, 'agent' | 'observers' | 'secrets' | 'graceMs'>
 
-interface Entered {
-  readonly entry: ResolvedAgent
-  readonly journal: LogWriter
+interface RunContextParts {
+  readonly entryAgent: ResolvedAgent
+  readonly logWriter: LogWriter
   readonly control: AbortControl
   readonly secrets: SecretScope
   /** Secrets of the targets of handoffs. Each target has its own; one scrubber hides all. */
   readonly handed: Map<ResolvedAgent, SecretScope>
-  watched: { readonly plan: ResolvedAgent; readonly watchers: Observers } | undefined
+  observation: { readonly agent: ResolvedAgent; readonly observers: Observers } | undefined
 }
 
-const planOf = ({ entry, journal }: Entered): ResolvedAgent => activeAgent(entry, journal.state)
+const planOf = ({ entryAgent, logWriter }: RunContextParts): ResolvedAgent => activeAgent(entryAgent, logWriter.state)
 
 /** The fields that change with a handoff. */
-const ofActiveAgent = liveFields<Entered, ActiveAgent>({
-  plan: planOf,
-  watchers(of) {
-    const plan = planOf(of)
-    if (of.watched?.plan !== plan) of.watched = { plan, watchers: observersOf(plan.hooks) }
-    return of.watched.watchers
+const ofActiveAgent = liveFields<RunContextParts, ActiveAgent>({
+  agent: planOf,
+  observers(of) {
+    const agent = planOf(of)
+    if (of.observation?.agent !== agent) of.observation = { agent, observers: observersOf(agent.hooks) }
+    return of.observation.observers
   },
   secrets(of) {
-    const { entry, secrets, handed } = of
-    const plan = planOf(of)
+    const { entryAgent, secrets, handed } = of
+    const agent = planOf(of)
     // The plan may differ after a handoff back to the entry agent, so names are compared.
-    if (plan.name === entry.name) return secrets
-    const own = handed.get(plan) ?? childSecrets(secrets, plan.secrets, { secrets: 'isolated' })
-    handed.set(plan, own)
+    if (agent.name === entryAgent.name) return secrets
+    const own = handed.get(agent) ?? childSecrets(secrets, agent.secrets, { secrets: 'isolated' })
+    handed.set(agent, own)
     return own
   },
   graceMs: ({ control }) => graceOf(control),

@@ -5,7 +5,7 @@ import { runHooks } from '../hooks/run-hooks.ts'
 import { runResult } from '../result/run-result.ts'
 import { offsetOf } from '../state/session-state.ts'
 import type { Hooked } from '../types/hooks.ts'
-import type { Written } from '../types/log.ts'
+import type { AppendResult } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { SessionState } from '../types/session-state.ts'
 
@@ -15,14 +15,14 @@ import type { SessionState } from '../types/session-state.ts'
  *
  * @param entries the last one ends or suspends the run.
  */
-export async function endRun(scope: RunContext, entries: readonly NewEntry[]): Promise<Written> {
-  const { append } = scope.journal
+export async function endRun(scope: RunContext, entries: readonly NewEntry[]): Promise<AppendResult> {
+  const { append } = scope.logWriter
   const last = entries.at(-1)
   const hooks = endHooks(scope)
   if (!last || hooks.length === 0) return append(entries)
   await append(entries.slice(0, -1))
   const ids = { sessionId: scope.sessionId, runId: scope.id }
-  const result = await runResult(scope.entry, foreseen(scope.state, last), ids)
+  const result = await runResult(scope.entryAgent, stateAfter(scope.state, last), ids)
   await runHooks(scope, 'run.end', undefined, {
     hooks,
     call: (hook, ctx) => hook(result, ctx),
@@ -32,11 +32,11 @@ export async function endRun(scope: RunContext, entries: readonly NewEntry[]): P
 }
 
 /** Returns the `run.end` hooks of the active agent and of all earlier agents of the run. */
-function endHooks({ plan, entry, state }: RunContext): readonly Hooked<'run.end'>[] {
-  const hooks = [...plan.hooks['run.end']]
+function endHooks({ agent, entryAgent, state }: RunContext): readonly Hooked<'run.end'>[] {
+  const hooks = [...agent.hooks['run.end']]
   for (const name of state.run?.agents ?? []) {
-    if (name === plan.name) continue
-    for (const hooked of agentNamed(entry, name)?.hooks['run.end'] ?? []) {
+    if (name === agent.name) continue
+    for (const hooked of agentNamed(entryAgent, name)?.hooks['run.end'] ?? []) {
       if (!hooks.some(({ extension }) => extension === hooked.extension)) hooks.push(hooked)
     }
   }
@@ -44,11 +44,11 @@ function endHooks({ plan, entry, state }: RunContext): readonly Hooked<'run.end'
 }
 
 /** Waits for work. After an abort it waits at most the grace of tools. */
-async function withinGrace<T>(scope: RunContext, work: PromiseLike<T>): Promise<T | undefined> {
-  const { signal } = scope
+async function withinGrace<T>(ctx: RunContext, work: PromiseLike<T>): Promise<T | undefined> {
+  const { signal } = ctx
   const over = Promise.withResolvers<undefined>()
   let grace: NodeJS.Timeout | undefined
-  const count = (): void => void (grace = setTimeout(over.resolve, scope.graceMs, undefined))
+  const count = (): void => void (grace = setTimeout(over.resolve, ctx.graceMs, undefined))
   if (signal.aborted) count()
   else signal.addEventListener('abort', count, { once: true })
   try {
@@ -60,7 +60,7 @@ async function withinGrace<T>(scope: RunContext, work: PromiseLike<T>): Promise<
 }
 
 /** Returns the state as it will be when the last entry is recorded in the log. */
-function foreseen(state: SessionState, last: NewEntry): SessionState {
+function stateAfter(state: SessionState, last: NewEntry): SessionState {
   if (!state.run || last.type !== 'run') return state
   const status = last.op === 'ended' ? last.status : 'suspended'
   const { output, error } = last.op === 'ended' ? last : {}

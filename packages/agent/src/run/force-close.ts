@@ -5,7 +5,7 @@ import { hookContexts } from '../hooks/hook-context.ts'
 import { placeOf } from '../state/entry.ts'
 import { nextAction } from '../state/next-action.ts'
 import { offsetOf } from '../state/session-state.ts'
-import type { Place } from '../types/log.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { RunEnding } from '../types/run-ending.ts'
 import { endRun } from './end-run.ts'
@@ -14,44 +14,44 @@ import { endRun } from './end-run.ts'
  * Ends a run that an error or an abort stopped. Every call gets a result, the messages stay, and pending work can no
  * longer write. The history is well formed at any time. A run that this driver never claimed stays unchanged.
  */
-export async function forceCloseRun(scope: RunContext, ending: RunEnding): Promise<void> {
-  const { state, journal, plan } = scope
-  const key = journal.seal()
-  const { append, begin, quiet, catchUp } = key
+export async function forceCloseRun(ctx: RunContext, ending: RunEnding): Promise<void> {
+  const { state, logWriter, agent } = ctx
+  const key = logWriter.seal()
+  const { append, begin, settled, catchUp } = key
   // Appends in flight may change the state of the run, so they finish first.
-  await quiet
+  await settled
   const paused = state.run?.status === 'suspended'
   await catchUp()
-  const { resumedFrom } = scope
-  if (resumedFrom !== undefined && offsetOf(state) > resumedFrom) scope.claim ??= []
-  if (!scope.claim) return
+  const { resumeOffset } = ctx
+  if (resumeOffset !== undefined && offsetOf(state) > resumeOffset) ctx.ownershipEntries ??= []
+  if (!ctx.ownershipEntries) return
   // The `run.end` hooks may write and emit, as at a regular end.
-  const closing: RunContext = Object.create(scope, {
-    journal: { value: { ...journal, ...key } },
+  const closing: RunContext = Object.create(ctx, {
+    logWriter: { value: { ...logWriter, ...key } },
     contextFor: { value: hookContexts(() => closing) },
   })
-  if (scope.claim.length > 0 && state.run?.id !== scope.id) await begin(scope.claim)
-  scope.claim = []
+  if (ctx.ownershipEntries.length > 0 && state.run?.id !== ctx.id) await begin(ctx.ownershipEntries)
+  ctx.ownershipEntries = []
   if (!state.run || (state.run.status !== 'running' && state.run.status !== 'suspended')) return
   // The store reported a failure, but had stored the suspension.
   if (state.run.status === 'suspended' && !paused) return
   const waiting = nextAction(state) === 'wait'
-  if (ending.status === 'aborted' && waiting && scope.pendingPolicy() === 'hold') {
+  if (ending.status === 'aborted' && waiting && ctx.pendingPolicy() === 'hold') {
     await endRun(closing, [suspendedEntry(state)])
     return
   }
-  const failed = ending.status === 'failed' || (waiting && scope.pendingPolicy() === 'fail')
+  const failed = ending.status === 'failed' || (waiting && ctx.pendingPolicy() === 'fail')
   const info = ending.info ?? (failed ? abortedWhilePending : undefined)
-  const place: Place = { ...placeOf(state), step: Math.max(scope.step, state.run.step) }
+  const place: EntryContext = { ...placeOf(state), step: Math.max(ctx.step, state.run.step) }
   const entries = [
-    ...(scope.spent ? [scope.spent()] : []),
-    ...(await closeChildren(scope, state)),
+    ...(ctx.pendingAttempt ? [ctx.pendingAttempt()] : []),
+    ...(await closeChildren(ctx, state)),
     ...openCallEntries(state),
     ...openWaitEntries(state),
-    closingMessage(place, failed ? 'error' : 'aborted', scope.partial, info),
+    closingMessage(place, failed ? 'error' : 'aborted', ctx.partialMessage, info),
   ]
   await append(entries)
-  await endRun(closing, [endedEntry(state, plan, failed ? 'failed' : 'aborted', info, place)])
+  await endRun(closing, [endedEntry(state, agent, failed ? 'failed' : 'aborted', info, place)])
 }
 
 const abortedWhilePending = {

@@ -19,23 +19,23 @@ import type { CallStage, RunProgress, SessionState } from '../types/session-stat
 import { prepareAgent } from './begin-run.ts'
 
 /** Finds the run to resume, and checks that it matches the state and the agent. */
-export async function claim(scope: RunContext, start: Extract<RunStart<unknown>, { resume: RunState }>): Promise<void> {
+export async function claim(ctx: RunContext, start: Extract<RunStart<unknown>, { resume: RunState }>): Promise<void> {
   const from = start.resume
-  const { entry, state, given, mailbox } = scope
-  checkAgent(from, entry)
-  if (!start.own) checkSignature(from, entry)
-  await importEntries(scope, from.entries ?? [])
-  for (const [log, entries] of Object.entries(from.children ?? {})) await importChild(scope, log, entries)
-  checkActive(entry, state)
+  const { entryAgent, state, options, pendingInputs } = ctx
+  checkAgent(from, entryAgent)
+  if (!start.own) checkSignature(from, entryAgent)
+  await importEntries(ctx, from.entries ?? [])
+  for (const [log, entries] of Object.entries(from.children ?? {})) await importChild(ctx, log, entries)
+  checkActive(entryAgent, state)
   const { run } = state
   if (!run || run.id !== from.cursor.runId) {
-    throw new ProvostError('unknown-run', `The last run of session ${scope.sessionId} is not ${from.cursor.runId}.`, {
+    throw new ProvostError('unknown-run', `The last run of session ${ctx.sessionId} is not ${from.cursor.runId}.`, {
       hint: 'Configure the agent with the store of the run, and resume the last run of its session.',
     })
   }
-  checkTools(scope.plan, state, run)
-  scope.step = run.step
-  const { approvals, toolResults, uncertain, inputs } = given
+  checkTools(ctx.agent, state, run)
+  ctx.step = run.step
+  const { approvals, toolResults, uncertain, inputs } = options
   const decisions: Decisions = {
     ...(approvals && { approvals }),
     ...(toolResults && { toolResults }),
@@ -44,7 +44,7 @@ export async function claim(scope: RunContext, start: Extract<RunStart<unknown>,
   }
   // A decision that matches no wait is an error, which is thrown before anything is written.
   if (nextAction(state) === 'wait') resolvedEntries(state, decisions)
-  mailbox.decisions.push(decisions)
+  pendingInputs.decisions.push(decisions)
 }
 
 /**
@@ -53,9 +53,13 @@ export async function claim(scope: RunContext, start: Extract<RunStart<unknown>,
  *
  * @throws ProvostError `missing-tool`
  */
-function checkTools({ name, tools }: ResolvedAgent, { waits }: SessionState, { calls, bridged }: RunProgress): void {
+function checkTools(
+  { name, tools }: ResolvedAgent,
+  { waits }: SessionState,
+  { calls, nestedCalls }: RunProgress,
+): void {
   const asked = new Set([...waits.values()].filter(({ kind }) => kind === 'approval').map(({ callId }) => callId))
-  const missing = [...calls.values(), ...bridged.values()].find(
+  const missing = [...calls.values(), ...nestedCalls.values()].find(
     ({ stage, part }) => begun.has(stage) && !tools.has(part.toolName) && !asked.has(part.callId),
   )
   if (!missing) return
@@ -65,24 +69,24 @@ function checkTools({ name, tools }: ResolvedAgent, { waits }: SessionState, { c
   })
 }
 
-const begun: ReadonlySet<CallStage> = new Set(['ready', 'started', 'parked', 'woken', 'waiting', 'delivered'])
+const begun: ReadonlySet<CallStage> = new Set(['ready', 'started', 'parked', 'resumable', 'waiting', 'delivered'])
 
 /** Resumes a run from its log, which may be ahead of the given state. */
-export async function resume(scope: RunContext): Promise<void> {
-  const { journal, state } = scope
+export async function resume(ctx: RunContext): Promise<void> {
+  const { logWriter, state } = ctx
   const { run } = state
   if (!run) return
   if (run.status === 'completed') {
     // The run has completed, so the stream only repeats its end.
-    journal.emit('agent.end', endPayload(state))
+    logWriter.emit('agent.end', endPayload(state))
     return
   }
-  scope.resumedFrom = offsetOf(state)
-  await journal.append([resumedEntry(state)])
-  scope.claim = []
+  ctx.resumeOffset = offsetOf(state)
+  await logWriter.append([resumedEntry(state)])
+  ctx.ownershipEntries = []
   if (!hasInput(state, run)) throw new RunEnding('failed', noInput)
-  await prepareAgent(scope, placeOf(state))
-  await reconcileCalls(scope)
+  await prepareAgent(ctx, placeOf(state))
+  await reconcileCalls(ctx)
 }
 
 /** Returns whether a run has input. A hook may have rejected all of it. */
@@ -97,25 +101,25 @@ const noInput = {
 }
 
 /** Appends the entries of a state to the log. The log must be a prefix of them. */
-async function importEntries({ state, journal, sessionId }: RunContext, entries: readonly Entry[]): Promise<void> {
+async function importEntries({ state, logWriter, sessionId }: RunContext, entries: readonly Entry[]): Promise<void> {
   const known = state.entries.length
   if (entries.slice(0, known).some((entry, index) => entry.id !== state.entries[index]?.id)) {
     throw new ProvostError('diverged-state', `The log of session ${sessionId} differs from the state to resume.`, {
       hint: 'Pass a state from a run with this store.',
     })
   }
-  if (entries.length > known) await journal.copy(entries.slice(known))
+  if (entries.length > known) await logWriter.copy(entries.slice(known))
 }
 
 /** Imports the log of a child that the store lacks. */
-async function importChild({ plan, sessionId }: RunContext, log: string, entries: readonly Entry[]): Promise<void> {
+async function importChild({ agent, sessionId }: RunContext, log: string, entries: readonly Entry[]): Promise<void> {
   if (!log.startsWith(`${sessionId}/child/`)) throw foreignChild(log)
-  const { store } = plan
+  const { store } = agent
   if ((await readLog(store, log)).length > 0) return
-  const lease = await holdLease(store, log, plan.leaseMs, 'part')
+  const lease = await holdLease(store, log, agent.leaseMs, 'part')
   if (!lease) return
   try {
-    const scrubbed = entries.map((entry) => scrubEntry(plan.secrets.scrubber, entry))
+    const scrubbed = entries.map((entry) => scrubEntry(agent.secrets.scrubber, entry))
     await store.append(log, scrubbed, { after: 0, fence: lease.fence })
   } finally {
     await lease.release()

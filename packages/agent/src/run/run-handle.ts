@@ -9,10 +9,10 @@ import type { EventBus, EventQueue } from '../types/log.ts'
 import type { RunHandle } from '../types/run-context.ts'
 
 /** What a run handle needs from its run. */
-export interface RunReach {
-  readonly mailbox: PendingInputs
+export interface RunHandleHost {
+  readonly pendingInputs: PendingInputs
   readonly control: AbortControl
-  readonly hub: EventBus
+  readonly eventBus: EventBus
   /** Its events from the start, if an iterator reads them. */
   readonly events: EventQueue | undefined
 }
@@ -21,7 +21,7 @@ export interface RunReach {
 export function runHandle<Output>(
   runId: string,
   result: Promise<RunResult<Output>>,
-  { mailbox, control, hub, events }: RunReach,
+  { pendingInputs, control, eventBus, events }: RunHandleHost,
 ): RunHandle<Output> {
   const ended = result.then(() => {})
   let fromStart = events
@@ -29,12 +29,12 @@ export function runHandle<Output>(
     runId,
     result,
     ended,
-    steer: (input) => void mailbox.steers.push({ input }),
-    followUp: (input) => void mailbox.followUps.push({ input }),
+    steer: (input) => void pendingInputs.steering.push({ input }),
+    followUp: (input) => void pendingInputs.followUps.push({ input }),
     async resolve(decisions) {
       checkOnlyDecisions(decisions, 'stream.resolve')
-      mailbox.decisions.push(decisions)
-      notify(mailbox)
+      pendingInputs.decisions.push(decisions)
+      notify(pendingInputs)
     },
     async abort(options) {
       checkAbortOptions(options, 'stream.abort')
@@ -47,7 +47,7 @@ export function runHandle<Output>(
     },
     [Symbol.asyncIterator](): AsyncIterator<AgentEvent> {
       // The first reader gets all events from the start. Each further reader subscribes from now.
-      const queue = fromStart ?? hub.subscribe()
+      const queue = fromStart ?? eventBus.subscribe()
       fromStart = undefined
       return queue[Symbol.asyncIterator]()
     },

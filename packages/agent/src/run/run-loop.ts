@@ -19,69 +19,69 @@ import { claim, resume } from './resume-run.ts'
  *
  * @throws RunEnding, and errors of the store. The caller then has to close the run.
  */
-export async function driveRun<Output>(scope: RunContext, start: RunStart<Output>): Promise<RunStatus> {
-  const { plan, id } = scope
-  const op = { kind: 'run', id, runId: id, agent: plan.name } as const
+export async function driveRun<Output>(ctx: RunContext, start: RunStart<Output>): Promise<RunStatus> {
+  const { agent, id } = ctx
+  const op = { kind: 'run', id, runId: id, agent: agent.name } as const
   if (!('resume' in start)) {
-    const started = startedRun(scope, start.token)
-    return around(scope, op, async () => {
-      await begin(scope, started, start.input, start.token)
-      return driveLoop(scope)
+    const started = startedRun(ctx, start.token)
+    return around(ctx, op, async () => {
+      await begin(ctx, started, start.input, start.token)
+      return driveLoop(ctx)
     })
   }
-  await claim(scope, start)
-  return around(scope, { ...op, resumed: true }, async () => {
-    await resume(scope)
-    return driveLoop(scope)
+  await claim(ctx, start)
+  return around(ctx, { ...op, resumed: true }, async () => {
+    await resume(ctx)
+    return driveLoop(ctx)
   })
 }
 
-async function driveLoop(scope: RunContext): Promise<RunStatus> {
-  const { entry, given } = scope
-  const loop = loopOf(scope.state, entry, given.maxSteps ?? entry.maxSteps, scope.journal.fence, scope.signal)
-  const handlers = handlersOf(scope)
-  const { plan } = scope
-  const plain = scope.watchers.around.step.length === 0 && plan.handoffs.size === 0
+async function driveLoop(ctx: RunContext): Promise<RunStatus> {
+  const { entryAgent, options } = ctx
+  const loop = loopOf(ctx.state, entryAgent, options.maxSteps ?? entryAgent.maxSteps, ctx.logWriter.fence, ctx.signal)
+  const handlers = handlersOf(ctx)
+  const { agent } = ctx
+  const plain = ctx.observers.around.step.length === 0 && agent.handoffs.size === 0
   try {
-    return await (plain ? drive(loop, handlers) : driveSteps(scope, loop, handlers))
+    return await (plain ? drive(loop, handlers) : driveSteps(ctx, loop, handlers))
   } finally {
     // An orchestrator is notified of the end. The plain loop has no cleanup.
-    if (entry.orchestrator !== undefined || entry.handoffs.size > 0) await loop.return('aborted')
+    if (entryAgent.orchestrator !== undefined || entryAgent.handoffs.size > 0) await loop.return('aborted')
   }
 }
 
-function handlersOf(scope: RunContext): LoopHandlers {
-  const { journal } = scope
+function handlersOf(ctx: RunContext): LoopHandlers {
+  const { logWriter } = ctx
   return {
-    input: ({ at }) => arrivals(scope, at),
-    model: ({ options }) => askModel(scope, options),
-    decide: ({ calls }) => authorizeCalls(scope, calls),
-    execute: ({ calls }) => executeCalls(scope, calls),
-    wait: ({ pending }) => decisionsOn(scope, pending.approvals),
+    input: ({ at }) => arrivals(ctx, at),
+    model: ({ options }) => askModel(ctx, options),
+    decide: ({ calls }) => authorizeCalls(ctx, calls),
+    execute: ({ calls }) => executeCalls(ctx, calls),
+    wait: ({ pending }) => decisionsOn(ctx, pending.approvals),
     append: async ({ entries }) => {
-      const written = await (entries.at(-1)?.type === 'run' ? endRun(scope, entries) : journal.append(entries))
+      const written = await (entries.at(-1)?.type === 'run' ? endRun(ctx, entries) : logWriter.append(entries))
       // The log now contains the message.
-      scope.partial = undefined
-      scope.spent = undefined
-      if (scope.prepared !== scope.plan) await prepareAgent(scope, placeOf(scope.state))
+      ctx.partialMessage = undefined
+      ctx.pendingAttempt = undefined
+      if (ctx.preparedAgent !== ctx.agent) await prepareAgent(ctx, placeOf(ctx.state))
       return written
     },
-    emit: ({ name, data }) => journal.emit('extension', { name, data }, scope.step),
+    emit: ({ name, data }) => logWriter.emit('extension', { name, data }, ctx.step),
   }
 }
 
 /** Like {@link drive}, with each step inside the `around` hooks, so that it runs in their async context. */
-async function driveSteps(scope: RunContext, loop: Loop | Turns, handlers: LoopHandlers): Promise<RunStatus> {
+async function driveSteps(ctx: RunContext, loop: Loop | Turns, handlers: LoopHandlers): Promise<RunStatus> {
   let turn = await loop.next()
   while (!turn.done) {
     if (!beginsStep(turn.value)) {
       turn = await loop.next(await answerAsk(turn.value, handlers))
       continue
     }
-    const step = (scope.state.run?.step ?? 0) + (turn.value.ask === 'model' ? 1 : 0)
-    const op = { kind: 'step', id: `${scope.id}/${step}`, parent: scope.id, step } as const
+    const step = (ctx.state.run?.step ?? 0) + (turn.value.ask === 'model' ? 1 : 0)
+    const op = { kind: 'step', id: `${ctx.id}/${step}`, parent: ctx.id, step } as const
     let at: IteratorResult<LoopAsk, RunStatus> = turn
-    await around(scope, op, async () => {
+    await around(ctx, op, async () => {
       while (!at.done && at.value.ask !== 'input') at = await loop.next(await answerAsk(at.value, handlers))
     })
     turn = at

@@ -33,9 +33,9 @@ export const RunState: {
     const value = typeof json === 'string' ? parse(json) : json
     refuseHostileKeys(value)
     if (!isStateData(value)) throw invalid('it lacks required fields')
-    const plan = resolvedAgentOf(agent)
-    checkAgent(value, plan)
-    checkSignature(value, plan)
+    const resolved = resolvedAgentOf(agent)
+    checkAgent(value, resolved)
+    checkSignature(value, resolved)
     for (const log of [value.entries ?? [], ...Object.values(value.children ?? {})]) {
       if (!log.every(isEntry)) throw invalid('it has an invalid log entry')
     }

@@ -19,16 +19,16 @@ import { offsetOf } from '../state/session-state.ts'
 import { createTree } from '../tree/run-tree.ts'
 import type { LogSnapshot } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
-import type { Given } from '../types/session.ts'
+import type { UntypedRunOptions } from '../types/session.ts'
 import type { SessionRuns } from './session-runs.ts'
 import type { SessionWriter } from './session-writer.ts'
 
 /** The session to compact. */
-export interface Compacting {
-  readonly plan: ResolvedAgent
+export interface CompactorOptions {
+  readonly agent: ResolvedAgent
   readonly id: string
-  readonly known: LogSnapshot
-  readonly given: Given
+  readonly snapshot: LogSnapshot
+  readonly options: UntypedRunOptions
   /** Entries to write first. They are removed from the list. */
   readonly edits: NewEntry[]
 }
@@ -43,11 +43,11 @@ export interface Compactor {
 
 /** Creates the compactor of a session object. */
 export function createCompactor(
-  setup: Compacting,
-  runs: Pick<SessionRuns<unknown>, 'underway' | 'mailbox'>,
+  setup: CompactorOptions,
+  runs: Pick<SessionRuns<unknown>, 'activeRun' | 'pendingInputs'>,
   writer: Pick<SessionWriter, 'inTurn'>,
 ): Compactor {
-  const { plan, id } = setup
+  const { agent, id } = setup
   let compacting: AbortControl | undefined
 
   async function compactHere(): Promise<void> {
@@ -63,12 +63,12 @@ export function createCompactor(
 
   return {
     async compact() {
-      if (plan.hooks.context.length === 0) throw nothingCompacts(id, plan.name)
+      if (agent.hooks.context.length === 0) throw nothingCompacts(id, agent.name)
       for (;;) {
-        const underway = runs.underway()
+        const underway = runs.activeRun()
         if (!underway) return writer.inTurn(compactHere)
         const asked = Promise.withResolvers<void>()
-        const { compactions } = runs.mailbox()
+        const { compactions } = runs.pendingInputs()
         compactions.push(asked)
         const ended = underway.ended.then(() => true)
         const over = await Promise.race([asked.promise, ended]).catch((thrown: unknown) => {
@@ -90,48 +90,51 @@ export function createCompactor(
  *
  * @throws SessionBusyError while another writer holds the lease; the error of a failed hook.
  */
-async function compactSession({ plan, id, known, given, edits }: Compacting, control: AbortControl): Promise<void> {
-  const { store, name } = plan
-  const { scrubber } = plan.secrets
-  const ready = plan.ready()
+async function compactSession(
+  { agent, id, snapshot, options, edits }: CompactorOptions,
+  control: AbortControl,
+): Promise<void> {
+  const { store, name } = agent
+  const { scrubber } = agent.secrets
+  const ready = agent.ready()
   if (isPromise(ready)) await ready
-  const lease = await holdLease(store, id, plan.leaseMs)
+  const lease = await holdLease(store, id, agent.leaseMs)
   if (!lease) throw new SessionBusyError(id)
-  const hub = createEventBus([])
+  const eventBus = createEventBus([])
   try {
-    const news = await readLog(store, id, offsetOf(known.state))
-    const { run, memos } = known.state
-    const journal = openLogWriter(
-      { store, log: id, sessionId: id, lease, hub, runId: id, agent: name, scrubber },
+    const news = await readLog(store, id, offsetOf(snapshot.state))
+    const { run, memos } = snapshot.state
+    const logWriter = openLogWriter(
+      { store, log: id, sessionId: id, lease, eventBus, runId: id, agent: name, scrubber },
       news,
-      known,
+      snapshot,
     )
-    const scope = createRunContext(plan, given, id, id, journal, createPendingInputs(), control, {
-      hub,
+    const ctx = createRunContext(agent, options, id, id, logWriter, createPendingInputs(), control, {
+      eventBus,
       log: id,
       startRun,
-      lineage: undefined,
+      parentRun: undefined,
       tree: createTree(),
     })
     // Dynamic instructions are taken from the last run.
     const made = run && memos.get(`${run.id}/${name}/instructions`)
-    if (typeof made === 'string') scope.instructions = made
-    scope.trigger = 'manual'
-    observeWithHooks(scope, hub)
+    if (typeof made === 'string') ctx.instructions = made
+    ctx.viewTrigger = 'manual'
+    observeWithHooks(ctx, eventBus)
     if (edits.length > 0) {
       const drafts = edits.splice(0)
       if (news.length > 0) throw staleEdits(id)
-      await journal.copy(drafts)
+      await logWriter.copy(drafts)
     }
     try {
-      await cutView(scope, journal.place())
+      await cutView(ctx, logWriter.entryContext())
     } finally {
-      await journal.seal().quiet
+      await logWriter.seal().settled
     }
   } catch (thrown) {
     throw asError(thrown)
   } finally {
-    hub.close()
+    eventBus.close()
     await lease.release()
   }
 }

@@ -1,8 +1,8 @@
 import type { SessionStore } from '@provost/core'
 
 import { readLog } from '../log/log-snapshot.ts'
-import type { Standing } from '../messages/child-message.ts'
-import { standingOf } from '../messages/child-message.ts'
+import type { ChildStatus } from '../messages/child-message.ts'
+import { childStatusOf } from '../messages/child-message.ts'
 import { foldLog } from '../reducers/reducer.ts'
 import type { SessionState } from '../types/session-state.ts'
 
@@ -15,10 +15,10 @@ export async function findBelow(
   store: SessionStore,
   state: SessionState,
   to: string,
-): Promise<Extract<Standing, { agent: string }> | undefined> {
+): Promise<Extract<ChildStatus, { agent: string }> | undefined> {
   const logs = new Map<string, SessionState>()
   for (;;) {
-    const found = standingOf(state, to, logs)
+    const found = childStatusOf(state, to, logs)
     if (!found || 'agent' in found) return found
     logs.set(found.unread, foldLog(await readLog(store, found.unread)))
   }

@@ -8,22 +8,22 @@ import type { SessionListeners } from '../types/session.ts'
 /** The listeners of a session, and the extensions that connect them to its runs through the public hooks. */
 export interface Listeners {
   /** Passes events of the runs to listeners. */
-  readonly hearer: Extension
+  readonly observer: Extension
   /** Lets `tool.call` listeners decide on calls of the runs and of their children. */
   readonly judge: Extension
   add<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): void
   remove<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): void
   /** Whether there are event listeners. */
-  isHeard(): boolean
+  hasListener(): boolean
   /** Resolves when listeners have handled the questions of the run. Undefined if none is busy, and inside a listener. */
   answering(): Promise<unknown> | undefined
 }
 
 type EventName = EventType | '*'
-interface Hearing {
+interface Subscription {
   readonly type: EventName
   readonly listener: unknown
-  hear(event: AgentEvent): unknown
+  receive(event: AgentEvent): unknown
 }
 interface Answering {
   readonly listener: SessionListeners['tool.call']
@@ -32,15 +32,15 @@ interface Answering {
 /** Creates an empty set of listeners. */
 export function createListeners(): Listeners {
   // Replaced on each change, so that a dispatch in progress keeps its listeners.
-  let hearing: readonly Hearing[] = []
+  let hearing: readonly Subscription[] = []
   let asked: readonly Answering[] = []
   const busy = new Set<Promise<unknown>>()
   const within = new AsyncLocalStorage<true>()
 
-  function hear(one: Hearing, event: AgentEvent, ctx: HookContext): void {
+  function hear(one: Subscription, event: AgentEvent, ctx: HookContext): void {
     const failed = (thrown: unknown): void => ctx.report(thrown, one.type)
     try {
-      const answer = questions.has(event.type) ? within.run(true, () => one.hear(event)) : one.hear(event)
+      const answer = questions.has(event.type) ? within.run(true, () => one.receive(event)) : one.receive(event)
       if (!isPromise(answer)) return
       const done = Promise.resolve(answer).catch(failed)
       if (!questions.has(event.type)) return
@@ -51,7 +51,7 @@ export function createListeners(): Listeners {
     }
   }
 
-  const hearer = defineExtension({
+  const observer = defineExtension({
     name: 'session',
     hooks: {
       event(event, ctx) {
@@ -84,7 +84,7 @@ export function createListeners(): Listeners {
   })
 
   return {
-    hearer,
+    observer,
     judge,
     add(type, listener) {
       if (typeof listener !== 'function') throw notAListener(type)
@@ -96,7 +96,7 @@ export function createListeners(): Listeners {
       if (type === 'tool.call') asked = without(asked, (one) => one.listener === listener)
       else hearing = without(hearing, (one) => one.type === type && one.listener === listener)
     },
-    isHeard: () => hearing.length > 0,
+    hasListener: () => hearing.length > 0,
     answering() {
       return busy.size === 0 || within.getStore() ? undefined : Promise.all(busy)
     },
@@ -111,14 +111,14 @@ const questions: ReadonlySet<EventName> = new Set<EventName>([
   'input.requested',
 ])
 
-function hearingOf(type: EventName, listener: SessionListeners[keyof SessionListeners]): Hearing {
+function hearingOf(type: EventName, listener: SessionListeners[keyof SessionListeners]): Subscription {
   let seq = 0
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it gets events of the type it was registered for only
   const call = listener as (event: AgentEvent) => unknown
   return {
     type,
     listener,
-    hear(event) {
+    receive(event) {
       seq++
       return call(event.seq === seq ? event : Object.freeze({ ...event, seq }))
     },

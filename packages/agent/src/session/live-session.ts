@@ -10,7 +10,7 @@ import { sessionClosed, sessionOpen } from '../result/session-error.ts'
 import { pendingWork } from '../state/next-action.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunHandle } from '../types/run-context.ts'
-import type { Given, Session, SessionOptions } from '../types/session.ts'
+import type { UntypedRunOptions, Session, SessionOptions } from '../types/session.ts'
 import { createCompactor } from './compact-session.ts'
 import { createListeners } from './listeners.ts'
 import type { Opened } from './open-session.ts'
@@ -26,9 +26,9 @@ import { createUsageTotals } from './usage-totals.ts'
 
 /** The parameters of a session object. */
 export interface SessionSetup<Output> {
-  readonly plan: ResolvedAgent
+  readonly agent: ResolvedAgent
   /** The agent's own plan. The plan of the session may have more extensions. */
-  readonly agentPlan: ResolvedAgent
+  readonly ownAgent: ResolvedAgent
   readonly options: SessionOptions & { readonly context?: unknown }
   /** Registers a run with the agent, which can abort all of its runs. */
   track(handle: RunHandle<Output>): void
@@ -37,15 +37,15 @@ export interface SessionSetup<Output> {
 /** Creates a session over its log. All durable state is in the log or in the store's inbox. */
 export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Opened): Session<Output, App> {
   const { options, track } = setup
-  const { id, known, origin } = opened
-  const { state } = known
-  const store = options.store ?? setup.plan.store
+  const { id, snapshot, origin } = opened
+  const { state } = snapshot
+  const store = options.store ?? setup.agent.store
   const listeners = createListeners()
-  const { scrubber } = setup.plan.secrets
-  const plan = governedBy(setup.plan, store, [listeners.hearer, listeners.judge])
-  const sendMode = options.sendMode ?? plan.sendMode
+  const { scrubber } = setup.agent.secrets
+  const agent = withListeners(setup.agent, store, [listeners.observer, listeners.judge])
+  const sendMode = options.sendMode ?? agent.sendMode
   const principal = options.principal ?? origin.principal
-  const given: Given = {
+  const given: UntypedRunOptions = {
     sessionId: id,
     ...(principal && { principal }),
     ...(options.onApproval && { onApproval: options.onApproval }),
@@ -53,16 +53,28 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     ...('context' in options && { context: options.context }),
   }
   const cursor = inboxCursor()
-  const messageEdits = createMessageEdits(id, plan.name, state, mayEdit)
-  const { entries: edits, messages } = messageEdits
+  const messageEdits = createMessageEdits(id, agent.name, state, assertEditable)
+  const { entries: pendingEdits, messages } = messageEdits
   const ledger = createUsageTotals(state)
   const outbox = createOutbox(store, id, scrubber, principal?.id ?? 'session')
-  const writer = createWriter(store, id, known, scrubber, edits)
-  const { isHeard } = listeners
-  const runs = createRuns<Output>({ id, plan, known, given, sendMode, cursor, edits, outbox, writer, isHeard, track })
+  const writer = createWriter(store, id, snapshot, scrubber, pendingEdits)
+  const { hasListener } = listeners
+  const runs = createRuns<Output>({
+    id,
+    agent,
+    snapshot,
+    options: given,
+    sendMode,
+    cursor,
+    pendingEdits,
+    outbox,
+    writer,
+    hasListener,
+    track,
+  })
   const sender = createSender({
     id,
-    agent: plan,
+    agent,
     store,
     state,
     runs,
@@ -71,32 +83,32 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     sendMode,
     by: principal?.id,
   })
-  const compactor = createCompactor({ plan, id, known, given, edits }, runs, writer)
+  const compactor = createCompactor({ agent, id, snapshot, options: given, edits: pendingEdits }, runs, writer)
   let closing: Promise<void> | undefined
 
-  function alive(): void {
+  function assertOpen(): void {
     if (runs.isClosed()) throw sessionClosed(id)
   }
 
-  function mayEdit(): void {
-    alive()
-    if (runs.underway()) throw sessionOpen(id, 'goes on')
-    if (runs.open()) throw sessionOpen(id, 'waits')
+  function assertEditable(): void {
+    assertOpen()
+    if (runs.activeRun()) throw sessionOpen(id, 'goes on')
+    if (runs.openRun()) throw sessionOpen(id, 'waits')
   }
 
-  function start(input: Input, more: Given, watched: boolean): RunHandle<Output> {
-    alive()
-    if (runs.underway()) throw new SessionBusyError(id)
+  function start(input: Input, more: UntypedRunOptions, watched: boolean): RunHandle<Output> {
+    assertOpen()
+    if (runs.activeRun()) throw new SessionBusyError(id)
     return runs.start({ input }, more, watched)
   }
 
   async function idle(): Promise<void> {
     for (;;) {
-      const busy = runs.underway()?.ended ?? writer.underway() ?? outbox.underway()
+      const busy = runs.activeRun()?.ended ?? writer.underway() ?? outbox.underway()
       const answers = busy ? undefined : listeners.answering()
       if (busy) await busy
       else if (answers) await answers
-      else if (edits.length > 0) await writer.write()
+      else if (pendingEdits.length > 0) await writer.write()
       else return
     }
   }
@@ -104,7 +116,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   async function stop(): Promise<void> {
     await idle()
     const write = (entries: readonly NewEntry[]): Promise<void> => writer.write(() => entries)
-    await runStopHooks({ plan, id, principal, context: options.context, known, write })
+    await runStopHooks({ agent, id, principal, context: options.context, snapshot, write })
   }
 
   const session: Session<Output, App> = {
@@ -113,12 +125,12 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     repairs: origin.repairs,
     get status(): SessionStatus {
       if (runs.isClosed()) return 'closed'
-      if (runs.underway()) return 'running'
-      if (runs.open()) return 'suspended'
+      if (runs.activeRun()) return 'running'
+      if (runs.openRun()) return 'suspended'
       return (runs.last() ?? state.run)?.status === 'failed' ? 'failed' : 'idle'
     },
     get model() {
-      return state.run?.lastAttempt?.model ?? plan.modelName
+      return state.run?.lastAttempt?.model ?? agent.modelName
     },
     get usage() {
       return ledger.usage()
@@ -131,34 +143,34 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     },
 
     send(input, sending) {
-      alive()
+      assertOpen()
       sender.send(input, sending)
     },
     async deliver(input, sending) {
-      alive()
+      assertOpen()
       return sender.deliver(input, sending)
     },
 
-    stream(input: Input, more: Given = {}) {
+    stream(input: Input, more: UntypedRunOptions = {}) {
       checkStreamOptions(more)
       return start(input, more, true)
     },
     resume(decisions = {}) {
       checkOnlyDecisions(decisions, 'session.resume')
-      alive()
-      if (runs.underway()) throw new SessionBusyError(id)
+      assertOpen()
+      if (runs.activeRun()) throw new SessionBusyError(id)
       return runs.resume(decisions, true)
     },
     async resolve(decisions) {
       checkOnlyDecisions(decisions, 'session.resolve')
-      alive()
+      assertOpen()
       await deliverDecisions(decisions, state, runs, outbox)
     },
 
     async waitForIdle() {
-      alive()
+      assertOpen()
       await idle()
-      const fault = outbox.takeFault()
+      const fault = outbox.takeError()
       if (fault !== undefined) throw fault
       const last = runs.last()
       if (last?.status === 'failed') throw last.error
@@ -166,7 +178,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     },
 
     on(type, listener) {
-      alive()
+      assertOpen()
       listeners.add(type, listener)
       return session
     },
@@ -178,17 +190,17 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     async fork(forking = {}) {
       checkOptions(forking, { at: true }, 'session.fork')
       const { at } = forking
-      alive()
+      assertOpen()
       // A fork copies the log, so pending edits are written first.
-      if (!runs.underway() && edits.length > 0) await writer.write()
+      if (!runs.activeRun() && pendingEdits.length > 0) await writer.write()
       const { sessionId } = await forkSession(store, id, at === undefined ? {} : { at })
       const { principal: _, onApproval: __, onInput: ___, ...rest } = options
-      const branch = await reopenSession(plan, store, sessionId)
+      const branch = await reopenSession(agent, store, sessionId)
       return liveSession<Output, App>({ ...setup, options: { ...rest, store } }, branch)
     },
 
     async compact() {
-      alive()
+      assertOpen()
       await compactor.compact()
     },
     async reset() {
@@ -198,12 +210,12 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
 
     async abort(abortOptions) {
       checkAbortOptions(abortOptions, 'session.abort')
-      alive()
+      assertOpen()
       compactor.abort()
       await runs.refresh()
-      const underway = runs.underway()
+      const underway = runs.activeRun()
       if (underway) return underway.abort(abortOptions)
-      const run = runs.open()
+      const run = runs.openRun()
       if (!run) return
       const handle = runs.resume({})
       await handle.abort(abortOptions)
@@ -218,18 +230,18 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       return closing
     },
   }
-  runs.wakeInTime()
+  runs.scheduleWake()
   Object.freeze(session)
   const { extensions = [] } = options
-  keepRunner(session, { plan: setup.agentPlan, judge: listeners.judge, extensions, start })
+  keepRunner(session, { agent: setup.ownAgent, judge: listeners.judge, extensions, start })
   return session
 }
 
 /** Returns the plan with the session's store, and its listeners after the agent's extensions. */
-function governedBy(plan: ResolvedAgent, store: SessionStore, listeners: readonly Extension[]): ResolvedAgent {
-  const governed: ResolvedAgent = Object.create(plan, {
+function withListeners(agent: ResolvedAgent, store: SessionStore, listeners: readonly Extension[]): ResolvedAgent {
+  const governed: ResolvedAgent = Object.create(agent, {
     store: { value: store, enumerable: true },
-    hooks: { value: hookTable([...plan.extensions, ...listeners]), enumerable: true },
+    hooks: { value: hookTable([...agent.extensions, ...listeners]), enumerable: true },
     listeners: { value: listeners, enumerable: true },
   })
   return governed

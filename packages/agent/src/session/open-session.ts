@@ -8,14 +8,14 @@ import { applyEntries, logSnapshot, readLog } from '../log/log-snapshot.ts'
 import { writeBetweenRuns } from '../log/session-log.ts'
 import { historyOf } from '../messages/read-input.ts'
 import { newEntry } from '../state/entry.ts'
-import type { LogSnapshot, Place } from '../types/log.ts'
+import type { LogSnapshot, EntryContext } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { SessionState } from '../types/session-state.ts'
 
 /** A session with its log. */
 export interface Opened {
   readonly id: string
-  readonly known: LogSnapshot
+  readonly snapshot: LogSnapshot
   readonly origin: Created
 }
 
@@ -31,19 +31,19 @@ export interface Beginning {
  *
  * @throws ProvostError `session-exists`, `invalid-session-id`, `invalid-input`; SessionBusyError
  */
-export async function beginSession(plan: ResolvedAgent, store: SessionStore, beginning: Beginning): Promise<Opened> {
+export async function beginSession(agent: ResolvedAgent, store: SessionStore, beginning: Beginning): Promise<Opened> {
   const id = checkId(beginning.id ?? uuidv7())
   const { principal, messages = [] } = beginning
-  const place = { runId: id, step: 0, agent: plan.name }
-  const imported = messages.length > 0 ? importHistory(messages, place, plan) : { entries: [], repairs: [] }
-  const known = logSnapshot(id)
+  const place = { runId: id, step: 0, agent: agent.name }
+  const imported = messages.length > 0 ? importHistory(messages, place, agent) : { entries: [], repairs: [] }
+  const snapshot = logSnapshot(id)
   const { repairs } = imported
-  const created = createdBody({ agent: plan.name, ...(principal && { principal }), repairs })
-  await writeBetweenRuns(store, id, known, plan.secrets.scrubber, () => {
-    if (known.state.entries.length > 0) throw exists(id)
+  const created = createdBody({ agent: agent.name, ...(principal && { principal }), repairs })
+  await writeBetweenRuns(store, id, snapshot, agent.secrets.scrubber, () => {
+    if (snapshot.state.entries.length > 0) throw exists(id)
     return [newEntry(place, createdId(id), created), ...imported.entries]
   })
-  return { id, known, origin: originOf(known.state, plan) }
+  return { id, snapshot, origin: originOf(snapshot.state, agent) }
 }
 
 /**
@@ -52,41 +52,41 @@ export async function beginSession(plan: ResolvedAgent, store: SessionStore, beg
  *
  * @throws ProvostError `unknown-session`, `wrong-agent`, `missing-extension`, `session-quarantined`
  */
-export function reopenSession(plan: ResolvedAgent, store: SessionStore, id: string): Promise<Opened> {
-  return countedRead(store, checkId(id), plan.leaseMs, () => readSession(plan, store, id))
+export function reopenSession(agent: ResolvedAgent, store: SessionStore, id: string): Promise<Opened> {
+  return countedRead(store, checkId(id), agent.leaseMs, () => readSession(agent, store, id))
 }
 
-async function readSession(plan: ResolvedAgent, store: SessionStore, id: string): Promise<Opened> {
+async function readSession(agent: ResolvedAgent, store: SessionStore, id: string): Promise<Opened> {
   const entries = await readLog(store, id)
   if (entries.length === 0) {
     throw new ProvostError('unknown-session', `Session ${id} does not exist.`, {
       hint: 'Create the session, or configure the agent with the store that contains it.',
     })
   }
-  const known = logSnapshot(id)
-  applyEntries(known, entries)
-  const origin = originOf(known.state, plan)
-  if (origin.agent !== plan.name) {
-    throw new ProvostError('wrong-agent', `Session ${id} belongs to agent ${origin.agent}, not to ${plan.name}.`, {
+  const snapshot = logSnapshot(id)
+  applyEntries(snapshot, entries)
+  const origin = originOf(snapshot.state, agent)
+  if (origin.agent !== agent.name) {
+    throw new ProvostError('wrong-agent', `Session ${id} belongs to agent ${origin.agent}, not to ${agent.name}.`, {
       hint: 'Resume it with the agent that created it.',
     })
   }
-  checkActive(plan, known.state)
-  return { id, known, origin }
+  checkActive(agent, snapshot.state)
+  return { id, snapshot, origin }
 }
 
-function originOf({ entries }: SessionState, plan: ResolvedAgent): Created {
+function originOf({ entries }: SessionState, agent: ResolvedAgent): Created {
   const [first] = entries
-  return first && isCreated(first) ? createdIn(first) : { agent: plan.name, repairs: [] }
+  return first && isCreated(first) ? createdIn(first) : { agent: agent.name, repairs: [] }
 }
 
 function importHistory(
   messages: readonly (Message | ModelMessage)[],
-  place: Place,
-  plan: ResolvedAgent,
+  place: EntryContext,
+  agent: ResolvedAgent,
 ): { readonly entries: readonly NewEntry[]; readonly repairs: readonly string[] } {
   const key = positionId(place.runId, 0, 'message', 'import')
-  const { messages: whole, repairs } = historyOf(messages, key, plan)
+  const { messages: whole, repairs } = historyOf(messages, key, agent)
   const entries = whole.map((message, index) => {
     // The origin of imported messages is unknown, so their own labels cannot lower this one.
     const label = joinLabels(labelOf(message), untrustedLabel('import'))

@@ -13,7 +13,7 @@ export interface Outbox {
   /** Resolves when all background tasks have ended; undefined if there are none. */
   underway(): Promise<unknown> | undefined
   /** Returns the last error of a background task, once. */
-  takeFault(): unknown
+  takeError(): unknown
 }
 
 /**
@@ -48,7 +48,7 @@ export function createOutbox(store: SessionStore, sessionId: string, scrubber: S
     },
     watch,
     underway: () => (watched.size > 0 ? Promise.all(watched) : undefined),
-    takeFault() {
+    takeError() {
       const thrown = fault
       fault = undefined
       return thrown

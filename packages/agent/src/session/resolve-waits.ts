@@ -18,8 +18,8 @@ export async function deliverDecisions(
   runs: SessionRuns<unknown>,
   outbox: Outbox,
 ): Promise<void> {
-  if (!runs.underway()) await runs.refresh()
-  const underway = runs.underway()
+  if (!runs.activeRun()) await runs.refresh()
+  const underway = runs.activeRun()
   const { due = {}, early } = underway ? dueDecisions(state, decisions) : { due: decisions }
   // The active run may reach the matching waits later.
   if (early && underway) await underway.resolve(early)
@@ -31,13 +31,13 @@ export async function deliverDecisions(
     () => {},
     () => {},
   )
-  const mailbox = runs.mailbox()
-  mailbox.arriving.add(arriving)
-  void arriving.then(() => mailbox.arriving.delete(arriving))
+  const pendingInputs = runs.pendingInputs()
+  pendingInputs.arrivingDecisions.add(arriving)
+  void arriving.then(() => pendingInputs.arrivingDecisions.delete(arriving))
   const tooLate = entries.length - inTime.length
   const late = countOf(due) - tooLate - (await work)
   // If another process has the run, the inbox delivers the decisions there.
-  if (!runs.underway() && runs.open()) runs.resume({})
+  if (!runs.activeRun() && runs.openRun()) runs.resume({})
   if (tooLate > 0) throw waitExpired(entries.flatMap((one) => (inTime.includes(one) ? [] : [tokenOf(one)])))
   if (late > 0) throw alreadyDecided(late)
 }

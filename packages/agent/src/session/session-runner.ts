@@ -3,17 +3,17 @@ import { ProvostError } from '@provost/core'
 
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunHandle } from '../types/run-context.ts'
-import type { Given } from '../types/session.ts'
+import type { UntypedRunOptions } from '../types/session.ts'
 
 /** Starts runs in a session. */
 export interface SessionRunner {
   /** The plan of the session's agent. */
-  readonly plan: ResolvedAgent
+  readonly agent: ResolvedAgent
   /** The extension with which its listeners decide on calls. */
   readonly judge: Extension
   /** The session's extensions, in addition to the agent's. */
   readonly extensions: readonly Extension[]
-  start(input: Input, given: Given, watched: boolean): RunHandle<unknown>
+  start(input: Input, options: UntypedRunOptions, watched: boolean): RunHandle<unknown>
 }
 const runners = new WeakMap<object, SessionRunner>()
 
@@ -24,19 +24,19 @@ const runners = new WeakMap<object, SessionRunner>()
  */
 export function startIn<Output>(
   session: object,
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   input: Input,
-  given: Given,
+  options: UntypedRunOptions,
   watched: boolean,
 ): RunHandle<Output> {
   const runner = runners.get(session)
-  if (runner?.plan !== plan) {
-    throw new ProvostError('wrong-agent', `The session passed to agent ${plan.name} belongs to another agent.`, {
+  if (runner?.agent !== agent) {
+    throw new ProvostError('wrong-agent', `The session passed to agent ${agent.name} belongs to another agent.`, {
       hint: 'Pass the session that createSession or resumeSession of this agent returned.',
     })
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a session of this agent has its output type
-  return runner.start(input, given, watched) as RunHandle<Output>
+  return runner.start(input, options, watched) as RunHandle<Output>
 }
 
 /**

@@ -4,8 +4,8 @@ import { uuidv7 } from '@provost/core'
 import { checkDeliverOptions, checkSendOptions } from '../definition/known-options.ts'
 import { trackDelivery } from '../inbox/child-routing.ts'
 import { notify } from '../inbox/pending-inputs.ts'
-import type { Standing } from '../messages/child-message.ts'
-import { childMessageValue, isRunId, sendToken, standingOf } from '../messages/child-message.ts'
+import type { ChildStatus } from '../messages/child-message.ts'
+import { childMessageValue, isRunId, sendToken, childStatusOf } from '../messages/child-message.ts'
 import type { Recipient } from '../messages/read-input.ts'
 import { messagesOf } from '../messages/read-input.ts'
 import { unknownMode, unknownRun } from '../result/session-error.ts'
@@ -50,25 +50,25 @@ export function createSender({
 
   /** Returns whether the recipient is a child of the open run. */
   function isBelow(to: string | undefined): to is string {
-    return to !== undefined && to !== (runs.underway()?.runId ?? runs.open()?.id)
+    return to !== undefined && to !== (runs.activeRun()?.runId ?? runs.openRun()?.id)
   }
 
   /** Returns the mode in which input enters. A suspended run cannot be steered. */
   function entering(mode: SendMode): SendMode {
-    return runs.underway() || runs.open()?.status === 'running' ? mode : 'queue'
+    return runs.activeRun() || runs.openRun()?.status === 'running' ? mode : 'queue'
   }
 
   /** Sends to a child of the active run. The recipient is checked at once. */
   function sendBelow(input: Input, to: string, mode: SendMode, token: string, signal: AbortSignal | undefined): void {
-    const mailbox = runs.mailbox()
+    const pendingInputs = runs.pendingInputs()
     const tree = runs.tree()
-    const found = standingOf(state, to, tree.logs)
+    const found = childStatusOf(state, to, tree.childLogs)
     if (!found) throw unknownRun(id, to)
     const message = childMessage(input, to, mode, token, found)
     trackDelivery(tree, { to, token, signal })
-    mailbox.letters.push({ ...message, token, ...signed, ...(signal && { signal }) })
-    cursor.own.add(token)
-    notify(mailbox)
+    pendingInputs.childMessages.push({ ...message, token, ...signed, ...(signal && { signal }) })
+    cursor.ownTokens.add(token)
+    notify(pendingInputs)
     outbox.send(token, childMessageValue(message))
   }
 
@@ -81,8 +81,8 @@ export function createSender({
     signal?: AbortSignal,
   ): Promise<'accepted' | 'duplicate'> {
     await runs.refresh()
-    if (state.resolved.has(token)) return 'duplicate'
-    const open = runs.underway() ? state.run : runs.open()
+    if (state.resolvedWaits.has(token)) return 'duplicate'
+    const open = runs.activeRun() ? state.run : runs.openRun()
     if (open?.id === to) return outbox.put(token, { mode, input: messagesOf(input, token, agent) })
     const found = open && (await findBelow(store, state, to))
     if (!found) throw unknownRun(id, to)
@@ -96,10 +96,10 @@ export function createSender({
     to: string,
     mode: SendMode,
     token: string,
-    found: Standing,
+    found: ChildStatus,
   ): Omit<ChildMessage, 'token'> {
     const target = 'agent' in found ? found.agent : agent.name
-    const waits = 'isPaused' in found && (found.isPaused || (!runs.underway() && state.run?.status === 'suspended'))
+    const waits = 'isPaused' in found && (found.isPaused || (!runs.activeRun() && state.run?.status === 'suspended'))
     return {
       to,
       mode: waits ? 'queue' : mode,
@@ -109,9 +109,9 @@ export function createSender({
 
   /** Starts a run if the open run has ended in another process, because that run cannot take the input. */
   async function goOnIfEnded(): Promise<void> {
-    if (runs.underway()) return
+    if (runs.activeRun()) return
     await runs.refresh()
-    if (!runs.underway()) runs.goOn()
+    if (!runs.activeRun()) runs.startNext()
   }
 
   return {
@@ -124,22 +124,22 @@ export function createSender({
       const messages = messagesOf(input, token, agent)
       if (isBelow(to)) {
         if (!isRunId(to)) throw unknownRun(id, to)
-        if (runs.underway()) sendBelow(input, to, mode, token, signal)
+        if (runs.activeRun()) sendBelow(input, to, mode, token, signal)
         else outbox.watch(deliverBelow(input, to, mode, token, signal))
         return
       }
       const aside = signal ? { signal } : {}
-      if (!runs.underway() && !runs.open()) {
+      if (!runs.activeRun() && !runs.openRun()) {
         runs.start({ input }, aside, false, { sent: { input: messages, mode, ...aside } })
         return
       }
       const enters = entering(mode)
       const sent: QueuedInput = { input: messages, token, ...signed, ...aside }
-      const { steers, followUps } = runs.mailbox()
-      if (enters === 'steer') steers.push(sent)
+      const { steering, followUps } = runs.pendingInputs()
+      if (enters === 'steer') steering.push(sent)
       else followUps.push(sent)
       // Stored as well, so that a crash does not lose the input.
-      cursor.own.add(token)
+      cursor.ownTokens.add(token)
       outbox.send(token, { mode: enters, input: messages }, goOnIfEnded)
     },
 
@@ -152,8 +152,8 @@ export function createSender({
       if (isBelow(to)) return deliverBelow(input, to, mode, token)
       const outcome = await outbox.put(token, { mode: entering(mode), input: messages })
       // An active run reads its inbox. Otherwise a run starts here, also if the first sender crashed before it did.
-      if (!runs.underway()) await runs.refresh()
-      if (!runs.underway() && !runs.isClosed() && !runs.open() && !state.resolved.has(token)) {
+      if (!runs.activeRun()) await runs.refresh()
+      if (!runs.activeRun() && !runs.isClosed() && !runs.openRun() && !state.resolvedWaits.has(token)) {
         const bounds = maxSteps === undefined ? {} : { maxSteps }
         runs.start({ input: messages, token }, bounds, false, { sent: { input: messages, token, mode } })
       }

@@ -21,7 +21,7 @@ export interface SessionWriter {
 export function createWriter(
   store: SessionStore,
   sessionId: string,
-  known: LogSnapshot,
+  snapshot: LogSnapshot,
   scrubber: Scrubber,
   edits: NewEntry[],
 ): SessionWriter {
@@ -43,7 +43,7 @@ export function createWriter(
     inTurn,
     write: (draft = () => []) =>
       inTurn(() =>
-        writeBetweenRuns(store, sessionId, known, scrubber, (news) => {
+        writeBetweenRuns(store, sessionId, snapshot, scrubber, (news) => {
           const drafts = [...edits.splice(0), ...draft()]
           if (drafts.length > 0 && news.length > 0) throw staleEdits(sessionId)
           return drafts

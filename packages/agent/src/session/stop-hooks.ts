@@ -14,12 +14,12 @@ import type { LogSnapshot } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 
 /** The session to close. */
-export interface Stopping {
-  readonly plan: ResolvedAgent
+export interface ClosingSession {
+  readonly agent: ResolvedAgent
   readonly id: string
   readonly principal: Principal | undefined
   readonly context: unknown
-  readonly known: LogSnapshot
+  readonly snapshot: LogSnapshot
   write(entries: readonly NewEntry[]): Promise<void>
 }
 
@@ -29,14 +29,14 @@ export interface Stopping {
  *
  * @throws AggregateError with the errors of the hooks.
  */
-export async function runStopHooks(stopping: Stopping): Promise<void> {
-  const { plan, id, known } = stopping
+export async function runStopHooks(stopping: ClosingSession): Promise<void> {
+  const { agent, id, snapshot } = stopping
   const hookTimes: HookClock['hookTimes'] = new Map()
   const { signal } = new AbortController()
   const none: readonly unknown[] = []
-  const errors = await inOrder(stopHooks(plan, known), none, {
+  const errors = await inOrder(stopHooks(agent, snapshot), none, {
     ask({ extension, hook, of }, before) {
-      const clock: HookClock = { plan: of, hookTimes, signal }
+      const clock: HookClock = { agent: of, hookTimes, signal }
       const answer = inHookTime(clock, extension, 'session.stop', hook(contextOf(stopping, of, extension, clock)))
       return isPromise(answer) ? answer.then(() => before) : before
     },
@@ -46,7 +46,7 @@ export async function runStopHooks(stopping: Stopping): Promise<void> {
 }
 
 function contextOf(
-  { plan, id, principal, context, known: { state }, write }: Stopping,
+  { agent, id, principal, context, snapshot: { state }, write }: ClosingSession,
   of: ResolvedAgent,
   extension: Extension,
   clock: HookClock,
@@ -64,9 +64,9 @@ function contextOf(
       const place = { runId: id, step: 0, agent: of.name }
       await write([newEntry(place, entryId, { type: 'ext', name: extension.name, key, data: toJson(data) })])
     },
-    blob: (hash) => plan.store.blob(hash),
-    putBlob: (bytes) => plan.store.putBlob(plan.secrets.scrubber.scrubBytes(bytes)),
-    scrub: (text) => plan.secrets.scrubber.scrub(text),
+    blob: (hash) => agent.store.blob(hash),
+    putBlob: (bytes) => agent.store.putBlob(agent.secrets.scrubber.scrubBytes(bytes)),
+    scrub: (text) => agent.secrets.scrubber.scrub(text),
     now: () => Date.now(),
     uuid: () => randomUUID(),
   }
@@ -74,11 +74,11 @@ function contextOf(
 
 type StopHook = Hooked<'session.stop'> & { readonly of: ResolvedAgent }
 
-function stopHooks(entry: ResolvedAgent, { state: { run, lineage } }: LogSnapshot): readonly StopHook[] {
-  const handed = run?.manifest.agent === entry.name ? lineage : []
+function stopHooks(entryAgent: ResolvedAgent, { state: { run, handoffPath } }: LogSnapshot): readonly StopHook[] {
+  const handed = run?.manifest.agent === entryAgent.name ? handoffPath : []
   const found = new Map<Extension, StopHook>()
-  for (const name of [entry.name, ...handed]) {
-    const of = agentNamed(entry, name)
+  for (const name of [entryAgent.name, ...handed]) {
+    const of = agentNamed(entryAgent, name)
     for (const one of of?.hooks['session.stop'] ?? []) {
       if (of && !found.has(one.extension)) found.set(one.extension, { ...one, of })
     }

@@ -3,13 +3,13 @@ import { hash } from 'node:crypto'
 import type { EntryBody, Json, NewEntry } from '@provost/core'
 import { canonicalJson } from '@provost/core'
 
-import type { Place } from '../types/log.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { SessionState } from '../types/session-state.ts'
 
 type Readonlyish<T> = T extends unknown ? { readonly [K in keyof T]: T[K] } : never
 
 /** Returns the position of the run's current step. */
-export function placeOf(state: SessionState): Place {
+export function placeOf(state: SessionState): EntryContext {
   return { runId: state.run?.id ?? '', step: state.run?.step ?? 0, agent: state.agent }
 }
 
@@ -18,7 +18,7 @@ export function placeOf(state: SessionState): Place {
  *
  * @param id derived from the position, so that the same step appended twice is one entry.
  */
-export function newEntry(place: Place, id: string, body: Readonlyish<EntryBody>): NewEntry {
+export function newEntry(place: EntryContext, id: string, body: Readonlyish<EntryBody>): NewEntry {
   return { id, at: Date.now(), runId: place.runId, step: place.step, agent: place.agent, v: 1, ...body }
 }
 

@@ -23,13 +23,13 @@ import { callOf } from './session-state.ts'
 export function nextAction(state: SessionState): NextAction {
   const { run } = state
   if (!run || run.status === 'completed' || run.status === 'aborted' || run.status === 'failed') return 'end'
-  if (run.candidate) return 'wait'
-  if (run.openCalls > 0) return callsMove(run) ? 'tools' : 'wait'
+  if (run.unapprovedAnswer) return 'wait'
+  if (run.openCalls > 0) return canCallsAdvance(run) ? 'tools' : 'wait'
   if (run.answer) return 'end'
   return run.attempts > 0 ? 'model' : 'context'
 }
 
-function callsMove(run: RunProgress): boolean {
+function canCallsAdvance(run: RunProgress): boolean {
   for (const { stage } of run.calls.values()) {
     if (stage !== 'settled' && stage !== 'waiting' && stage !== 'deferred' && stage !== 'parked') return true
   }

@@ -8,7 +8,7 @@ import { totalCost, usageReport } from './usage.ts'
 export function endPayload(state: SessionState): EventPayloads['agent.end'] {
   const { run } = state
   const since = state.messages.slice(run?.firstMessage ?? 0)
-  const messages = state.unsaid.size === 0 ? since : since.filter(({ id }) => !state.unsaid.has(id))
+  const messages = state.hidden.size === 0 ? since : since.filter(({ id }) => !state.hidden.has(id))
   const cost = run && totalCost(run)
   return {
     status: run === undefined || run.status === 'running' ? 'failed' : run.status,

@@ -3,26 +3,26 @@ import { joinLabels } from '@provost/core'
 import type { CallState, RunProgress, SessionState } from '../types/session-state.ts'
 
 /** Returns the state of an empty log. */
-export function emptyLog(): SessionState {
+export function emptySessionState(): SessionState {
   return {
     entries: [],
-    preludes: new Map(),
+    systemMessages: new Map(),
     messages: [],
-    unsaid: new Set(),
+    hidden: new Set(),
     view: [],
     viewVersion: 0,
     viewLabel: joinLabels(),
-    intent: [],
+    userMessages: [],
     waits: new Map(),
-    resolved: new Set(),
-    standing: new Map(),
+    resolvedWaits: new Set(),
+    sessionApprovals: new Map(),
     memos: new Map(),
-    writers: new WeakMap(),
+    modelNames: new WeakMap(),
     agent: '',
-    lineage: [],
-    wanted: new Map(),
+    handoffPath: [],
+    requiredExtensions: new Map(),
     run: undefined,
-    completed: undefined,
+    completedMessage: undefined,
   }
 }
 
@@ -32,8 +32,8 @@ export function offsetOf(state: SessionState): number {
 }
 
 /** Returns a call of the current step, of the model or of a composite. */
-export function callOf({ calls, bridged }: RunProgress, callId: string): CallState | undefined {
-  return calls.get(callId) ?? bridged.get(callId)
+export function callOf({ calls, nestedCalls }: RunProgress, callId: string): CallState | undefined {
+  return calls.get(callId) ?? nestedCalls.get(callId)
 }
 
 /** Returns the model's call that a composite's call is part of; the call itself if the model made it. */

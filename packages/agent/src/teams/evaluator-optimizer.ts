@@ -102,7 +102,7 @@ async function improve<Out>(
     const { callId } = ctx
     ctx.emit('evaluator.iteration', { iteration, accepted, feedback, ...(score !== undefined && { score }), callId })
     if (accepted) return { accepted, output, iterations, ...spending(results) }
-    prompt = again(input, output, feedback, generator.name)
+    prompt = nextInput(input, output, feedback, generator.name)
   }
   const [first, ...rest] = iterations
   if (!first) throw new ProvostError('generator-failed', `${generator.name} made nothing.`)
@@ -129,24 +129,24 @@ async function verdictOn<Out>(
     const parsed = await parseWith(evaluator.schema, jsonOf(output))
     return parsed.ok
       ? { accepted: true, feedback: '', score: 1 }
-      : { accepted: false, feedback: complaintOf(parsed.issues), score: 0 }
+      : { accepted: false, feedback: feedbackOf(parsed.issues), score: 0 }
   }
   const { criteria, threshold = 0.8 } = evaluator
   const task = `What counts: ${criteria}\nWhat was made, as JSON:\n${JSON.stringify(toJson(output))}`
   const judged = await ctx.spawn(judgeAgent(evaluator.judge, scoring), task, { key: `judge ${iteration}` })
   results.push(judged)
-  const said = judged.status === 'completed' ? judgement.safeParse(jsonOf(judged.output)) : undefined
-  if (!said?.success) {
+  const verdict = judged.status === 'completed' ? judgement.safeParse(jsonOf(judged.output)) : undefined
+  if (!verdict?.success) {
     throw new ProvostError('judge-failed', `The judge returned no verdict: ${judged.error?.message ?? judged.status}`, {
       hint: 'Make the judge answer with JSON: { "score": 0.7, "feedback": "…" }.',
       cause: judged.error,
     })
   }
-  const { score, feedback } = said.data
+  const { score, feedback } = verdict.data
   return { accepted: score >= threshold, score, feedback }
 }
 
-function complaintOf(issues: readonly SchemaIssue[]): string {
+function feedbackOf(issues: readonly SchemaIssue[]): string {
   return issues
     .slice(0, 20)
     .map(({ path, message }) => `${path === '' ? 'the whole' : path}: ${message}`)
@@ -182,7 +182,7 @@ function readVerdict(value: unknown): EvaluatorVerdict {
 }
 
 /** Returns the task with the last output and the feedback. The first iteration has validated the task. */
-function again(input: Input, output: unknown, feedback: string, agent: string): Input {
+function nextInput(input: Input, output: unknown, feedback: string, agent: string): Input {
   const made = typeof output === 'string' ? output : JSON.stringify(toJson(output))
   const task = messagesOf(input, 'task', { name: agent, allowSystemMessages: true }).map(textOf).join('\n\n')
   return `${task}\n\nYour last answer, as JSON:\n${JSON.stringify(made)}\n\nDo better: ${feedback}\nAnswer with the whole again, not with changes.`

@@ -97,16 +97,16 @@ export async function runStandalone<T>(
   })
   // The listeners decide on calls of the children, not on the work itself, which no model requested.
   const listeners = governing ? [governing.judge] : []
-  const plan: ResolvedAgent = Object.create(alone, { listeners: { value: listeners, enumerable: true } })
+  const resolved: ResolvedAgent = Object.create(alone, { listeners: { value: listeners, enumerable: true } })
   const sessionId = within && `${within.session.id}/${name}/${hash('sha256', canonicalJson(within.same)).slice(0, 32)}`
-  const past = sessionId === undefined ? undefined : foldLog(await readLog(plan.store, sessionId))
+  const past = sessionId === undefined ? undefined : foldLog(await readLog(resolved.store, sessionId))
   const { run } = past ?? {}
   const broken = past && run && (run.status === 'running' || run.status === 'suspended')
   const start = broken
     ? { resume: localState<string>(run.manifest, cursorOf(past, sessionId ?? '', run.id)), own: true as const }
     : { input: name }
   const result = await startRun<string>(
-    plan,
+    resolved,
     start,
     {
       ...(sessionId !== undefined && { sessionId }),
@@ -121,7 +121,7 @@ export async function runStandalone<T>(
   if (outcome && 'error' in outcome) throw outcome.error
   if (outcome && result.status === 'completed') return outcome.value
   if (broken && result.status === 'completed') {
-    const { memos, messages } = foldLog(await readLog(plan.store, sessionId ?? ''))
+    const { memos, messages } = foldLog(await readLog(resolved.store, sessionId ?? ''))
     const key = `${onlyCallIn(messages, name)}/memo/${outcomeKey}`
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the recorded outcome of the same work, as JSON
     if (memos.has(key)) return memos.get(key) as T

@@ -11,7 +11,7 @@ export function stubModel(toolName: string): LanguageModelV4 {
     doGenerate: () =>
       Promise.reject(new ProvostError('not-a-model', 'The stub model cannot generate.', { hint: 'Call doStream.' })),
     doStream: ({ prompt }): Promise<LanguageModelV4StreamResult> =>
-      Promise.resolve({ stream: streamOf(prompt.at(-1)?.role === 'tool' ? said() : called(toolName)) }),
+      Promise.resolve({ stream: streamOf(prompt.at(-1)?.role === 'tool' ? textParts() : toolCallParts(toolName)) }),
   }
 }
 
@@ -29,7 +29,7 @@ const usage = {
   outputTokens: { total: 0, text: 0, reasoning: undefined },
 }
 
-function called(toolName: string): readonly LanguageModelV4StreamPart[] {
+function toolCallParts(toolName: string): readonly LanguageModelV4StreamPart[] {
   return [
     { type: 'stream-start', warnings: [] },
     { type: 'tool-call', toolCallId: 'only', toolName, input: '{}' },
@@ -37,7 +37,7 @@ function called(toolName: string): readonly LanguageModelV4StreamPart[] {
   ]
 }
 
-function said(): readonly LanguageModelV4StreamPart[] {
+function textParts(): readonly LanguageModelV4StreamPart[] {
   return [
     { type: 'stream-start', warnings: [] },
     { type: 'text-start', id: '0' },

@@ -33,48 +33,48 @@ import type { CallState } from '../types/session-state.ts'
 import { throughResultHooks } from './result-hooks.ts'
 
 /** Authorizes the calls of a step one by one, in order: schema, hooks, `needsApproval`, an earlier decision. */
-export async function authorizeCalls(scope: RunContext, calls: readonly ToolCall[]): Promise<readonly Authorization[]> {
-  stopIfAborted(scope)
+export async function authorizeCalls(ctx: RunContext, calls: readonly ToolCall[]): Promise<readonly Authorization[]> {
+  stopIfAborted(ctx)
   const verdicts: Authorization[] = []
   for (const call of calls) {
     // Most calls need no asynchronous check: await only where one does.
-    const verdict = authorize(scope, call)
+    const verdict = authorize(ctx, call)
     verdicts.push(isPromise(verdict) ? await verdict : verdict)
   }
   return verdicts
 }
 
 /** Returns the authorization of one call: proceed, deny, ask for approval, or a result without execution. */
-export function authorize(scope: RunContext, call: ToolCall): MaybePromise<Authorization> {
-  const tool = scope.plan.tools.get(call.tool.name)
-  if (!tool) return { ...failed(call, 'unknown-tool', unknownTool(scope, call.tool.name)), by: 'registry' }
+export function authorize(ctx: RunContext, call: ToolCall): MaybePromise<Authorization> {
+  const tool = ctx.agent.tools.get(call.tool.name)
+  if (!tool) return { ...failed(call, 'unknown-tool', unknownTool(ctx, call.tool.name)), by: 'registry' }
   // The offer of a step restricts the model only. A composite may call every tool of the agent.
   const listed = call.parentCallId === undefined
-  if (listed && tool.deferred && scope.promoted && !scope.promoted.has(tool.name)) {
-    return { ...failed(call, 'tool-deferred', notLoaded(scope, tool.name)), by: 'registry' }
+  if (listed && tool.deferred && ctx.promotedTools && !ctx.promotedTools.has(tool.name)) {
+    return { ...failed(call, 'tool-deferred', notLoaded(ctx, tool.name)), by: 'registry' }
   }
-  if (listed && scope.offered && !tool.deferred && !scope.offered.has(tool.name)) {
+  if (listed && ctx.offeredTools && !tool.deferred && !ctx.offeredTools.has(tool.name)) {
     return { ...failed(call, 'unknown-tool', `The tool ${tool.name} is not offered in this step.`), by: 'registry' }
   }
   const parsed = parseInput(tool, call.input)
   return isPromise(parsed)
-    ? parsed.then((done) => judgeParsed(scope, call, tool, done))
-    : judgeParsed(scope, call, tool, parsed)
+    ? parsed.then((done) => judgeParsed(ctx, call, tool, done))
+    : judgeParsed(ctx, call, tool, parsed)
 }
 
 /** Decisions that one call may take. A call that changes after every approval is denied at this count. */
 const mostProposals = 8
 
 /** Authorizes a call whose input was parsed. Hooks and approvers only see calls that can run. */
-function judgeParsed(scope: RunContext, call: ToolCall, tool: Tool, parsed: ParsedInput): MaybePromise<Authorization> {
+function judgeParsed(ctx: RunContext, call: ToolCall, tool: Tool, parsed: ParsedInput): MaybePromise<Authorization> {
   if (!parsed.ok) return { ...failed(call, parsed.error.code, errorText(parsed.error)), by: 'schema' }
-  const state = scope.state.run && callOf(scope.state.run, call.callId)
-  const handoff = handoffBy(scope, call)
-  if (handoff && scope.mailbox.steers.length > 0) return steered(call)
-  if (handoff || scope.plan.hooks['tool.call'].length > 0 || tool['~tool'].needsApproval || state?.approval) {
-    return judgeByHooks(scope, call, tool, state)
+  const state = ctx.state.run && callOf(ctx.state.run, call.callId)
+  const handoff = handoffBy(ctx, call)
+  if (handoff && ctx.pendingInputs.steering.length > 0) return steered(call)
+  if (handoff || ctx.agent.hooks['tool.call'].length > 0 || tool['~tool'].needsApproval || state?.approval) {
+    return judgeByHooks(ctx, call, tool, state)
   }
-  scope.parsed.set(call.callId, parsed.value)
+  ctx.parsedInputs.set(call.callId, parsed.value)
   return { proceed: call.input }
 }
 
@@ -82,13 +82,13 @@ function errorText(error: { readonly message: string; readonly hint?: string }):
   return error.hint ? `${error.message}\n${error.hint}` : error.message
 }
 
-function notLoaded(scope: RunContext, name: string): string {
-  const search = scope.plan.searchName
+function notLoaded(ctx: RunContext, name: string): string {
+  const search = ctx.agent.searchName
   return `The tool ${name} is not loaded.${search === undefined ? '' : ` Find it with ${search} first; it can be called in the step after that.`}`
 }
 
-function unknownTool(scope: RunContext, name: string): string {
-  const known = scope.plan.offered
+function unknownTool(ctx: RunContext, name: string): string {
+  const known = ctx.agent.offered
     .slice(0, 50)
     .map((tool) => tool.name)
     .join(', ')
@@ -105,8 +105,8 @@ function failed(call: ToolCall, code: string, message: string): { result: ToolRe
 }
 
 /** Returns the handoff that a call requests. Calls of a composite request none. */
-function handoffBy({ plan }: RunContext, { tool, parentCallId }: ToolCall): Handoff | undefined {
-  return parentCallId === undefined ? plan.handoffs.get(tool.name) : undefined
+function handoffBy({ agent }: RunContext, { tool, parentCallId }: ToolCall): Handoff | undefined {
+  return parentCallId === undefined ? agent.handoffs.get(tool.name) : undefined
 }
 
 /** Skips a handoff while a steering message waits: the message may change the target. */
@@ -117,13 +117,13 @@ function steered(call: ToolCall): Authorization {
 }
 
 /** A result that a hook returns in place of the execution. */
-type GivenResult = Extract<CallAnswer, { result: unknown } | { replay: unknown }>
+type ReplacedResult = Extract<CallAnswer, { result: unknown } | { replay: unknown }>
 
 /** The combined answers of all `tool.call` hooks and of `needsApproval`. */
 interface HookAnswers {
   readonly asks: readonly { readonly by: string; readonly ask: Ask }[]
   readonly deny?: { readonly by: string; readonly reason: string; readonly code?: string }
-  readonly result?: { readonly by: string; readonly answer: GivenResult }
+  readonly result?: { readonly by: string; readonly answer: ReplacedResult }
   /** The arguments after all rewrites of this pass. */
   readonly args: Json
   readonly rewrittenBy?: string
@@ -132,7 +132,7 @@ interface HookAnswers {
 }
 
 async function judgeByHooks(
-  scope: RunContext,
+  ctx: RunContext,
   call: ToolCall,
   tool: Tool,
   state: CallState | undefined,
@@ -143,7 +143,7 @@ async function judgeByHooks(
   }
   // Arguments that the approver edited are a new proposal: they carry the approver's label and pass all hooks again.
   const edited =
-    approval?.args === undefined ? undefined : deepFreeze(scope.secrets.scrubber.tokenise(toJson(approval.args)))
+    approval?.args === undefined ? undefined : deepFreeze(ctx.secrets.scrubber.tokenise(toJson(approval.args)))
   let current: ToolCall = edited === undefined ? call : { ...call, input: edited, label: trustedLabel }
 
   const renewed = approval && renewal(tool, state, approval)
@@ -151,12 +151,12 @@ async function judgeByHooks(
     return { deny: `The definition of ${tool.name} changed after each approval.`, by: tool.name }
   }
   const valid = renewed ? undefined : approval
-  let checked = await askHooks(scope, current, tool, valid)
+  let checked = await askHooks(ctx, current, tool, valid)
   if (checked.rewrittenBy !== undefined && !checked.deny) {
     current = { ...current, input: checked.args }
     // An approval covers only the arguments that were approved.
     const holds = answers(valid, state, current.input, edited)
-    const second = await askHooks(scope, current, tool, holds ? valid : undefined)
+    const second = await askHooks(ctx, current, tool, holds ? valid : undefined)
     if (second.movedBy !== undefined) {
       return { deny: 'A hook rewrote the arguments again after all hooks had checked them.', by: second.movedBy }
     }
@@ -166,8 +166,8 @@ async function judgeByHooks(
     }
     checked = { ...second, args: current.input }
   }
-  const handoff = handoffBy(scope, call)
-  const flow = handoff && !checked.deny ? await authorizeTransfer(scope, current, handoff, valid) : undefined
+  const handoff = handoffBy(ctx, call)
+  const flow = handoff && !checked.deny ? await authorizeTransfer(ctx, current, handoff, valid) : undefined
   const { deny, asks, result } = { ...checked, ...flow, asks: [...checked.asks, ...(flow?.asks ?? [])] }
   if (deny) return { deny: deny.reason, by: deny.by, ...(deny.code !== undefined && { code: deny.code }) }
 
@@ -180,16 +180,16 @@ async function judgeByHooks(
       renewed,
     )
     const by = asks.length > 0 ? asks.map((one) => one.by).join(', ') : (state?.askedBy ?? tool.name)
-    const standing = ask.sticky && sessionApproval(scope.state, tool, by, current.input)
-    if (standing === undefined) return { ask, args: current.input, by, about: askedAbout(scope, tool, current, asks) }
+    const standing = ask.sticky && sessionApproval(ctx.state, tool, by, current.input)
+    if (standing === undefined) return { ask, args: current.input, by, about: askedAbout(ctx, tool, current, asks) }
     approvedBy = standing
   }
   if (result) {
-    const passed = await throughResultHooks(scope, await hookResult(current, tool, result.answer))
+    const passed = await throughResultHooks(ctx, await hookResult(current, tool, result.answer))
     if (passed.end) throw passed.end
     return { result: passed.result, by: result.by }
   }
-  scope.parsed.set(call.callId, parsed.value)
+  ctx.parsedInputs.set(call.callId, parsed.value)
   return {
     proceed: current.input,
     ...(flow?.crossing && { crossing: flow.crossing }),
@@ -210,23 +210,23 @@ function answers(
 }
 
 async function askHooks(
-  scope: RunContext,
+  ctx: RunContext,
   call: ToolCall,
   tool: Tool,
   approval: HookContext['approval'],
 ): Promise<HookAnswers> {
   const unchanged: HookAnswers = { asks: [], args: call.input }
-  const asked = runHooks(scope, 'tool.call', unchanged, {
+  const asked = runHooks(ctx, 'tool.call', unchanged, {
     changes: approval && { approval },
     bytes: ({ args }) => byteCount(args),
-    call: (hook, ctx, { args }) => hook(args === call.input ? call : { ...call, input: args }, ctx),
-    answered: (answer, before, by) => afterAnswer(scope, call, before, answer, by),
+    call: (hook, hookContext, { args }) => hook(args === call.input ? call : { ...call, input: args }, hookContext),
+    answered: (answer, before, by) => afterAnswer(ctx, call, before, answer, by),
     ends: ({ deny }) => deny !== undefined,
     failed: (before, { name: by }) => ({ ...before, deny: { by, reason: `${by} failed to check this call.` } }),
   })
   const answered = isPromise(asked) ? await asked : asked
   if (answered.deny) return answered
-  const wish = await toolAsk(scope, call, tool, answered.args, approval)
+  const wish = await toolAsk(ctx, call, tool, answered.args, approval)
   if (!wish) return answered
   if ('deny' in wish) return { ...answered, deny: { by: tool.name, reason: wish.deny } }
   return { ...answered, asks: [...answered.asks, { by: tool.name, ask: wish }] }
@@ -259,7 +259,7 @@ function afterAnswer(
 
 /** Returns the answer of the tool's own `needsApproval`, which receives the parsed value. */
 async function toolAsk(
-  scope: RunContext,
+  ctx: RunContext,
   call: ToolCall,
   tool: Tool,
   args: Json,
@@ -271,18 +271,18 @@ async function toolAsk(
   // Arguments that cannot run need no approval.
   if (!parsed.ok) return undefined
   try {
-    const ctx = scope.contextFor(scope.plan.self, approval && { approval })
-    const asked = definition.needsApproval(parsed.value, ctx, call.callId)
-    const wish = await inHookTime(scope, scope.plan.self, 'needsApproval', asked)
+    const hookContext = ctx.contextFor(ctx.agent.self, approval && { approval })
+    const asked = definition.needsApproval(parsed.value, hookContext, call.callId)
+    const wish = await inHookTime(ctx, ctx.agent.self, 'needsApproval', asked)
     if (wish === false) return undefined
     return wish === true ? { reason: `${call.tool.title ?? call.tool.name} needs approval` } : wish
   } catch (thrown) {
-    report(scope, thrown, { kind: 'tool', name: tool.name })
+    report(ctx, thrown, { kind: 'tool', name: tool.name })
     return { deny: `needsApproval of ${tool.name} failed.` }
   }
 }
 
-async function hookResult(call: ToolCall, tool: Tool, answer: GivenResult): Promise<ToolResult> {
+async function hookResult(call: ToolCall, tool: Tool, answer: ReplacedResult): Promise<ToolResult> {
   // The tool returned this result before: it is validated and labelled.
   if ('replay' in answer) {
     const { value, output, label, fields, details } = answer.replay

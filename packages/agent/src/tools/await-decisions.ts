@@ -17,30 +17,30 @@ import { RunEnding } from '../types/run-ending.ts'
  * @throws RunEnding when the run is aborted and does not hold its pending approvals.
  */
 export async function decisionsOn(
-  scope: RunContext,
+  ctx: RunContext,
   approvals: readonly PendingApproval[],
 ): Promise<Decisions | 'suspend'> {
-  const { mailbox, given, state } = scope
+  const { pendingInputs, options, state } = ctx
   // Read the inbox before the run suspends or expires a wait: a decision may just have arrived.
-  if (scope.inbox && (!hasDue(scope) || expiredWaits(state).length > 0)) {
-    await Promise.all(mailbox.arriving)
-    await scope.inbox.sync()
+  if (ctx.inbox && (!hasDue(ctx) || expiredWaits(state).length > 0)) {
+    await Promise.all(pendingInputs.arrivingDecisions)
+    await ctx.inbox.sync()
   }
-  const delivered = deliveredDecisions(state, mailbox.deliveries)
+  const delivered = deliveredDecisions(state, pendingInputs.deliveries)
   if (delivered) return delivered
   const over = expiredWaits(state)
-  if (over.length > 0) return giveUp(scope, over)
-  const due = takeDue(scope)
+  if (over.length > 0) return giveUp(ctx, over)
+  const due = takeDue(ctx)
   if (due) return due
-  if (scope.signal.aborted || mailbox.draining) {
-    if (scope.pendingPolicy() === 'hold') return 'suspend'
+  if (ctx.signal.aborted || pendingInputs.draining) {
+    if (ctx.pendingPolicy() === 'hold') return 'suspend'
     throw new RunEnding('aborted')
   }
   const decided: ApprovalDecision[] = []
   let again = false
-  if (given.onApproval) {
+  if (options.onApproval) {
     for (const approval of approvals) {
-      const decision = await askInProcess(scope, approval)
+      const decision = await askInProcess(ctx, approval)
       if (decision === 'look-again') {
         again = true
         break
@@ -50,23 +50,23 @@ export async function decisionsOn(
   }
   if (decided.length > 0) return { approvals: decided }
   if (again) return {}
-  const meanwhile = takeDue(scope)
+  const meanwhile = takeDue(ctx)
   if (meanwhile) return meanwhile
-  const ending = mailbox.draining || scope.signal.aborted
-  if (ending && scope.pendingPolicy() !== 'hold') throw new RunEnding('aborted')
+  const ending = pendingInputs.draining || ctx.signal.aborted
+  if (ending && ctx.pendingPolicy() !== 'hold') throw new RunEnding('aborted')
   return 'suspend'
 }
 
 /** Expires waits: calls that wait for approval are denied, calls that wait for a result end with a timeout. */
-async function giveUp(scope: RunContext, over: readonly EntryOf<'wait'>[]): Promise<Decisions> {
-  const { state, journal, mailbox } = scope
+async function giveUp(ctx: RunContext, over: readonly EntryOf<'wait'>[]): Promise<Decisions> {
+  const { state, logWriter, pendingInputs } = ctx
   for (const wait of over) {
-    if (!answered(mailbox, wait)) continue
-    mailbox.deliveries.delete(wait.token)
-    report(scope, waitExpired([wait.token]), { kind: 'listener', name: 'inbox' })
+    if (!answered(pendingInputs, wait)) continue
+    pendingInputs.deliveries.delete(wait.token)
+    report(ctx, waitExpired([wait.token]), { kind: 'listener', name: 'inbox' })
   }
   const unanswered = over.filter(({ kind }) => kind !== 'approval')
-  if (unanswered.length > 0) await journal.append(unanswered.map((wait) => expiredEntry(state, wait)))
+  if (unanswered.length > 0) await logWriter.append(unanswered.map((wait) => expiredEntry(state, wait)))
   return { approvals: over.filter(({ kind }) => kind === 'approval').map(({ token }) => overdue(token)) }
 }
 
@@ -79,19 +79,19 @@ function answered({ deliveries, decisions }: PendingInputs, { token, callId }: E
 }
 
 /** Whether a decision on an open wait has arrived. */
-function hasDue({ state, mailbox }: RunContext): boolean {
-  for (const token of mailbox.deliveries.keys()) if (state.waits.has(token)) return true
-  return mailbox.decisions.some((decisions) => dueDecisions(state, decisions).due !== undefined)
+function hasDue({ state, pendingInputs }: RunContext): boolean {
+  for (const token of pendingInputs.deliveries.keys()) if (state.waits.has(token)) return true
+  return pendingInputs.decisions.some((decisions) => dueDecisions(state, decisions).due !== undefined)
 }
 
 /** Removes and returns the first pending decisions with an open wait. Decisions that are early stay pending. */
-function takeDue({ state, mailbox }: RunContext): Decisions | undefined {
-  const delivered = deliveredDecisions(state, mailbox.deliveries)
+function takeDue({ state, pendingInputs }: RunContext): Decisions | undefined {
+  const delivered = deliveredDecisions(state, pendingInputs.deliveries)
   if (delivered) return delivered
-  for (const [index, decisions] of mailbox.decisions.entries()) {
+  for (const [index, decisions] of pendingInputs.decisions.entries()) {
     const { due, early } = dueDecisions(state, decisions)
     if (!due) continue
-    mailbox.decisions.splice(index, 1, ...(early ? [early] : []))
+    pendingInputs.decisions.splice(index, 1, ...(early ? [early] : []))
     return due
   }
   return undefined
@@ -106,23 +106,23 @@ function overdue(id: string): ApprovalDecision {
 }
 
 async function askInProcess(
-  scope: RunContext,
+  ctx: RunContext,
   approval: PendingApproval,
 ): Promise<ApprovalDecision | 'look-again' | undefined> {
-  const { asked } = scope
+  const { openQuestions } = ctx
   const { id } = approval
   try {
-    const answer = asked.get(id) ?? scope.given.onApproval?.(approval)
-    if (isPromise(answer)) asked.set(id, answer)
-    const said = isPromise(answer) ? await inTime(scope, answer) : answer
+    const answer = openQuestions.get(id) ?? ctx.options.onApproval?.(approval)
+    if (isPromise(answer)) openQuestions.set(id, answer)
+    const said = isPromise(answer) ? await inTime(ctx, answer) : answer
     if (isOver(approval)) return overdue(id)
     if (said === 'look-again') return said
-    asked.delete(id)
+    openQuestions.delete(id)
     if (said === undefined) return undefined
     return { by: 'onApproval', ...(typeof said === 'string' ? { decision: said } : said), id }
   } catch (thrown) {
-    asked.delete(id)
-    report(scope, thrown, { kind: 'listener', name: 'onApproval' })
+    openQuestions.delete(id)
+    report(ctx, thrown, { kind: 'listener', name: 'onApproval' })
     return undefined
   }
 }
@@ -132,26 +132,31 @@ async function askInProcess(
  *
  * @returns the answer; `look-again` when another decision arrives or a deadline passes first; undefined when the run ends.
  */
-async function inTime<T>(scope: RunContext, answer: PromiseLike<T>): Promise<T | 'look-again' | undefined> {
-  const { signal, mailbox, state } = scope
+async function inTime<T>(ctx: RunContext, answer: PromiseLike<T>): Promise<T | 'look-again' | undefined> {
+  const { signal, pendingInputs, state } = ctx
   const elsewhere = Promise.withResolvers<'look-again'>()
   const ended = Promise.withResolvers<undefined>()
   const look = (): void => {
-    if (hasDue(scope)) elsewhere.resolve('look-again')
+    if (hasDue(ctx)) elsewhere.resolve('look-again')
   }
   const end = (): void => ended.resolve(undefined)
   const deadline = nextDeadline(state)
   const timer = Number.isFinite(deadline)
     ? setTimeout(() => elsewhere.resolve('look-again'), timerMs(deadline))
     : undefined
-  mailbox.watchers.add(look)
+  pendingInputs.listeners.add(look)
   signal.addEventListener('abort', end, { once: true })
   if (signal.aborted) end()
   look()
   try {
-    return await Promise.race([elsewhere.promise, answer, mailbox.drained.promise.then(() => undefined), ended.promise])
+    return await Promise.race([
+      elsewhere.promise,
+      answer,
+      pendingInputs.drained.promise.then(() => undefined),
+      ended.promise,
+    ])
   } finally {
-    mailbox.watchers.delete(look)
+    pendingInputs.listeners.delete(look)
     signal.removeEventListener('abort', end)
     clearTimeout(timer)
   }

@@ -12,7 +12,7 @@ import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
 
 /** How long a question of a running tool stays open. */
-export interface Standing {
+export interface ElicitationWindow {
   /** Epoch milliseconds. */
   readonly deadline: number
   /** Aborted when the call has ended. */
@@ -20,8 +20,8 @@ export interface Standing {
 }
 
 /** Whether a question of this run can be answered: by `onInput`, the inbox, or a listener. */
-export function canBeAsked({ given, inbox, watched }: RunContext): boolean {
-  return given.onInput !== undefined || inbox !== undefined || watched
+export function canBeAsked({ options, inbox, observed }: RunContext): boolean {
+  return options.onInput !== undefined || inbox !== undefined || observed
 }
 
 /**
@@ -30,29 +30,34 @@ export function canBeAsked({ given, inbox, watched }: RunContext): boolean {
  *
  * @throws ProvostError `input-expired` after the deadline; the reason of the signal after an abort.
  */
-export async function ask(scope: RunContext, call: CallState, question: ToolQuestion, at: Standing): Promise<Json> {
+export async function ask(
+  ctx: RunContext,
+  call: CallState,
+  question: ToolQuestion,
+  at: ElicitationWindow,
+): Promise<Json> {
   checkQuestion(question)
-  const { journal, state, mailbox } = scope
-  const wait = inputWait(state, call, question, `${call.starts}.${++scope.questions}`, at.deadline)
-  await journal.append([wait])
+  const { logWriter, state, pendingInputs } = ctx
+  const wait = inputWait(state, call, question, `${call.starts}.${++ctx.questionCount}`, at.deadline)
+  await logWriter.append([wait])
   const { id: token } = wait
   const stored = state.waits.get(token)
   const answer = Promise.withResolvers<Answer>()
   const look = (): void => {
-    const found = takeAnswer(mailbox, token)
+    const found = takeAnswer(pendingInputs, token)
     if (found) answer.resolve(found)
   }
   const timer = setTimeout(() => answer.resolve({ by: clock }), timerMs(at.deadline))
   const end = (): void => answer.resolve({ by: 'abort' })
-  mailbox.watchers.add(look)
+  pendingInputs.listeners.add(look)
   at.signal.addEventListener('abort', end, { once: true })
   if (at.signal.aborted) end()
   look()
-  for (const pending of pendingOn(state, stored ? [stored] : []).inputs) askInProcess(scope, pending, answer.resolve)
+  for (const pending of pendingOn(state, stored ? [stored] : []).inputs) askInProcess(ctx, pending, answer.resolve)
   try {
     const { value, by } = await answer.promise
     // After an abort the log may be sealed. The end of the run then closes the question.
-    const written = journal.append([resolvedEntry(state, token, value ?? null, by)])
+    const written = logWriter.append([resolvedEntry(state, token, value ?? null, by)])
     if (by === 'abort') {
       written.catch(() => {})
       throw at.signal.reason
@@ -62,7 +67,7 @@ export async function ask(scope: RunContext, call: CallState, question: ToolQues
     return value ?? null
   } finally {
     clearTimeout(timer)
-    mailbox.watchers.delete(look)
+    pendingInputs.listeners.delete(look)
     at.signal.removeEventListener('abort', end)
   }
 }
@@ -74,14 +79,14 @@ export interface Answer {
 }
 
 /** Calls `onInput`, if the caller gave one. */
-export function askInProcess(scope: RunContext, pending: PendingInput, found: (answer: Answer) => void): void {
-  const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'listener', name: 'onInput' })
+export function askInProcess(ctx: RunContext, pending: PendingInput, found: (answer: Answer) => void): void {
+  const failed = (thrown: unknown): void => report(ctx, thrown, { kind: 'listener', name: 'onInput' })
   const take = (value: unknown): void => {
     // `undefined` leaves the question to other channels.
     if (value !== undefined) found({ value: toJson(value), by: 'onInput' })
   }
   try {
-    const said = scope.given.onInput?.(pending)
+    const said = ctx.options.onInput?.(pending)
     if (isPromise(said)) said.then(take).then(undefined, failed)
     else take(said)
   } catch (thrown) {

@@ -9,6 +9,6 @@ export function mayRepeat(tool: ToolInfo): boolean {
 }
 
 /** Returns whether a call runs beside others or alone. Default `parallel`. */
-export function executionMode(plan: ResolvedAgent, call: CallState): 'parallel' | 'sequential' {
-  return plan.tools.get(call.part.toolName)?.['~tool'].executionMode ?? 'parallel'
+export function executionMode(agent: ResolvedAgent, call: CallState): 'parallel' | 'sequential' {
+  return agent.tools.get(call.part.toolName)?.['~tool'].executionMode ?? 'parallel'
 }

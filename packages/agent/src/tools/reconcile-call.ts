@@ -19,17 +19,17 @@ import { resultFrom, throughResultHooks } from './result-hooks.ts'
  * Looks up the outcome of calls during which a process died, where the tool has a `lookup`. Calls that took no effect run
  * again. Calls with an unknown outcome stay as they are, and the loop makes them uncertain.
  */
-export async function reconcileCalls(scope: RunContext): Promise<void> {
-  const { state, plan, journal } = scope
+export async function reconcileCalls(ctx: RunContext): Promise<void> {
+  const { state, agent, logWriter } = ctx
   const started = state.run ? callsAt(state.run, 'started') : []
   const asked = started.flatMap((call) => {
-    const tool = plan.tools.get(call.part.toolName)
+    const tool = agent.tools.get(call.part.toolName)
     return tool?.['~tool'].lookup && !mayRepeat(tool) ? [{ call, tool }] : []
   })
-  const answers = await Promise.all(asked.map(({ call, tool }) => entriesFor(scope, call, tool)))
-  stopIfAborted(scope)
+  const answers = await Promise.all(asked.map(({ call, tool }) => entriesFor(ctx, call, tool)))
+  stopIfAborted(ctx)
   for (const { entries, end } of answers) {
-    if (entries.length > 0) await journal.append(entries)
+    if (entries.length > 0) await logWriter.append(entries)
     if (end) throw end
   }
 }
@@ -39,31 +39,31 @@ export async function reconcileCalls(scope: RunContext): Promise<void> {
  *
  * @returns false where the outcome stays unknown: the call is then uncertain.
  */
-export async function reconcileCall(scope: RunContext, call: CallState): Promise<boolean> {
-  const tool = scope.plan.tools.get(call.part.toolName)
+export async function reconcileCall(ctx: RunContext, call: CallState): Promise<boolean> {
+  const tool = ctx.agent.tools.get(call.part.toolName)
   if (!tool?.['~tool'].lookup) return false
-  const { entries, end } = await entriesFor(scope, call, tool)
-  await scope.journal.append(entries)
+  const { entries, end } = await entriesFor(ctx, call, tool)
+  await ctx.logWriter.append(entries)
   if (end) throw end
   return entries.length > 0
 }
 
-interface LookedUp {
+interface ReconcileResult {
   readonly entries: readonly NewEntry[]
   readonly end?: RunEnding | undefined
 }
 
-async function entriesFor(scope: RunContext, call: CallState, tool: Tool): Promise<LookedUp> {
-  const { state } = scope
+async function entriesFor(ctx: RunContext, call: CallState, tool: Tool): Promise<ReconcileResult> {
+  const { state } = ctx
   try {
-    const found = await lookUp(scope, call, tool)
+    const found = await lookUp(ctx, call, tool)
     if (!found) return { entries: [notDoneEntry(state, call)] }
     const outcome = await resultOf(tool, found.output, call.args)
-    const { result, end } = await throughResultHooks(scope, resultFrom(scope, call, outcome, 'executed'))
+    const { result, end } = await throughResultHooks(ctx, resultFrom(ctx, call, outcome, 'executed'))
     const error = result.output === outcome.output ? outcome.error : undefined
     return { entries: [foundEntry(state, call), settledEntry(state, call, result, { error })], end }
   } catch (thrown) {
-    if (!scope.signal.aborted) report(scope, thrown, { kind: 'tool', name: tool.name })
+    if (!ctx.signal.aborted) report(ctx, thrown, { kind: 'tool', name: tool.name })
     return { entries: [] }
   }
 }
@@ -74,13 +74,9 @@ async function inputOf({ secrets }: RunContext, { args }: CallState, tool: Tool)
   return (values && (await restoredInput(tool, args, secrets, values))) ?? parseInput(tool, args)
 }
 
-async function lookUp(
-  scope: RunContext,
-  call: CallState,
-  tool: Tool,
-): Promise<{ readonly output: unknown } | undefined> {
+async function lookUp(ctx: RunContext, call: CallState, tool: Tool): Promise<{ readonly output: unknown } | undefined> {
   const { timeoutMs, lookup } = tool['~tool']
-  const parsed = await inputOf(scope, call, tool)
+  const parsed = await inputOf(ctx, call, tool)
   if (!parsed.ok) throw new ProvostError(parsed.error.code, parsed.error.message)
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(
@@ -94,11 +90,11 @@ async function lookUp(
     timerMs(Date.now() + timeoutMs),
   )
   const aborted = (): void => late.reject(new RunEnding('aborted'))
-  scope.signal.addEventListener('abort', aborted, { once: true })
+  ctx.signal.addEventListener('abort', aborted, { once: true })
   try {
-    return await Promise.race([late.promise, lookup?.(idempotencyKeyOf(scope.id, call.part.callId), parsed.value)])
+    return await Promise.race([late.promise, lookup?.(idempotencyKeyOf(ctx.id, call.part.callId), parsed.value)])
   } finally {
     clearTimeout(timer)
-    scope.signal.removeEventListener('abort', aborted)
+    ctx.signal.removeEventListener('abort', aborted)
   }
 }

@@ -11,12 +11,12 @@ import type { RunEnding } from '../types/run-ending.ts'
 import type { CallState } from '../types/session-state.ts'
 
 /** Makes the result of a call from the outcome of its tool. */
-export function resultFrom(scope: RunContext, call: CallState, made: ToolOutcome, via: ToolResult['via']): ToolResult {
+export function resultFrom(ctx: RunContext, call: CallState, made: ToolOutcome, via: ToolResult['via']): ToolResult {
   const { outcome, output, label, value, fields, details } = made
   return {
     callId: call.part.callId,
     ...(call.parentCallId !== undefined && { parentCallId: call.parentCallId }),
-    tool: scope.plan.info(call.part.toolName),
+    tool: ctx.agent.info(call.part.toolName),
     input: call.args,
     outcome,
     via,
@@ -35,22 +35,22 @@ export interface HookedResult {
 }
 
 /** Passes a result through the `tool.result` hooks. A withheld result tells the model the reason. */
-export function throughResultHooks(scope: RunContext, first: ToolResult): MaybePromise<HookedResult> {
+export function throughResultHooks(ctx: RunContext, first: ToolResult): MaybePromise<HookedResult> {
   // Check the size first: hooks must not process an oversized result.
-  const over = beyondBytes(scope, first)
+  const over = byteLimitEnding(ctx, first)
   if (over)
     return { result: withheld(first, 'The result was withheld: it exceeds the byte limits of the run.'), end: over }
   const unchanged: HookedResult = { result: first }
-  if (scope.plan.hooks['tool.result'].length === 0) return unchanged
-  return runHooks(scope, 'tool.result', unchanged, {
+  if (ctx.agent.hooks['tool.result'].length === 0) return unchanged
+  return runHooks(ctx, 'tool.result', unchanged, {
     bytes: ({ result }) => byteCount(result.output),
     shown: ({ result }) => labelOfResult(result),
-    call: (hook, ctx, { result }) => hook(result, ctx),
+    call: (hook, hookContext, { result }) => hook(result, hookContext),
     answered(answer, { result }, by) {
       if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer) }
       if (!isRecord(answer.output)) throw invalidAnswer(by, 'tool.result')
       return {
-        result: { ...ofCall(first, withoutStale(answer, result)), label: fillLabel(answer.label, result.label) },
+        result: { ...boundToCall(first, withoutStale(answer, result)), label: fillLabel(answer.label, result.label) },
       }
     },
     ends: ({ end }) => end !== undefined,
@@ -59,9 +59,9 @@ export function throughResultHooks(scope: RunContext, first: ToolResult): MaybeP
 }
 
 /** Returns the ending of the run where a result exceeds its byte limits. */
-export function beyondBytes(scope: RunContext, { output, value, details }: ToolResult): RunEnding | undefined {
+export function byteLimitEnding(ctx: RunContext, { output, value, details }: ToolResult): RunEnding | undefined {
   const bytes = byteCount(output) + byteCount(value) + byteCount(details)
-  return scope.tree.meter.refusal({ host: bytes, log: bytes })
+  return ctx.tree.meter.refusal({ host: bytes, log: bytes })
 }
 
 /** Drops the value where a hook changed only the output: a composite must not receive the unchanged value. */
@@ -72,14 +72,14 @@ function withoutStale(answer: ToolResult, before: ToolResult): ToolResult {
 }
 
 /** Binds a hook's result to its call: a hook cannot change the ids. */
-function ofCall({ callId, parentCallId }: ToolResult, answer: ToolResult): ToolResult {
+function boundToCall({ callId, parentCallId }: ToolResult, answer: ToolResult): ToolResult {
   const { parentCallId: _, ...rest } = answer
   return { ...rest, callId, ...(parentCallId !== undefined && { parentCallId }) }
 }
 
 function withheld(result: ToolResult, reason: string): ToolResult {
   const { tool, input, via } = result
-  return ofCall(result, {
+  return boundToCall(result, {
     callId: result.callId,
     tool,
     input,

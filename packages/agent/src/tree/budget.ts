@@ -14,8 +14,8 @@ export function usageOfBudget(
   let spent: BudgetUsage = {
     tokens: inputTokens + outputTokens,
     cost: !run || (run.byModel.size === 0 && run.children.size === 0) ? 0 : (totalCost(run) ?? undefined),
-    toolCalls: run?.toolCalls ?? 0,
-    steps: run?.answers ?? 0,
+    toolCalls: run?.toolCallCount ?? 0,
+    steps: run?.answerCount ?? 0,
   }
   if (spent.cost === undefined && spent.tokens === 0) spent = { ...spent, cost: 0 }
   for (const [id, child] of children) spent = addSpent(spent, beyond(child.spent(), run?.children.get(id)?.usage))
@@ -98,8 +98,8 @@ export function available(
     }
   }
   for (const [id, { grant, spent }] of children) if (grant && id !== except) setAside(remaining(grant, spent()))
-  for (const [id, { grant, joined, usage }] of run?.children ?? []) {
-    if (!grant || joined || id === except || children.has(id)) continue
+  for (const [id, { grant, completion, usage }] of run?.children ?? []) {
+    if (!grant || completion || id === except || children.has(id)) continue
     const { inputTokens = 0, outputTokens = 0 } = usage ?? {}
     setAside(remaining(grant, { tokens: inputTokens + outputTokens, cost: 0, toolCalls: 0, steps: 0 }))
   }

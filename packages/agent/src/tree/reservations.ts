@@ -1,4 +1,4 @@
-import type { Grant, Peers, Spending } from '@provost/core'
+import type { Grant, RunPeers, Spending } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
 import { callOf } from '../state/session-state.ts'
@@ -84,7 +84,7 @@ export function addSpending(a: Spending, b: Spending): Spending {
 }
 
 /** Returns the state of the runs of a tree, for a call without a reservation. */
-export function peersIn({ reservations, children }: RunTree): Peers {
+export function peersIn({ reservations, children }: RunTree): RunPeers {
   let [running, reserving] = [0, 0]
   for (const [id, its] of reservations) {
     // A run with active children waits for them.
@@ -95,17 +95,17 @@ export function peersIn({ reservations, children }: RunTree): Peers {
 }
 
 /** Notifies calls that wait for the reservations of others. */
-export function wakeWaiters({ waiters }: RunTree): void {
-  if (waiters.size === 0) return
-  const waiting = [...waiters]
-  waiters.clear()
+export function wakeWaiters({ reservationWaiters }: RunTree): void {
+  if (reservationWaiters.size === 0) return
+  const waiting = [...reservationWaiters]
+  reservationWaiters.clear()
   for (const wake of waiting) wake()
 }
 
 /** Resolves when a reservation may have been released, or on abort. */
-export function whenReleased({ waiters }: RunTree, signal: AbortSignal): Promise<void> {
+export function whenReleased({ reservationWaiters }: RunTree, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  waiters.add(resolve)
+  reservationWaiters.add(resolve)
   signal.addEventListener('abort', () => resolve(), { once: true })
   if (signal.aborted) resolve()
   return promise

@@ -5,11 +5,11 @@ import { createByteMeter } from './byte-meter.ts'
 export function createTree(): RunTree {
   return {
     children: new Map(),
-    logs: new Map(),
-    letters: new Map(),
+    childLogs: new Map(),
+    childMessages: new Map(),
     reservations: new Map(),
-    waiters: new Set(),
-    taken: 0,
+    reservationWaiters: new Set(),
+    reservationCount: 0,
     meter: createByteMeter(),
   }
 }

@@ -33,19 +33,19 @@ export type ContextFor = (extension: Extension, changes?: ContextChanges, shown?
 /** The running time of the hooks of one extension in a run. */
 export interface HookTime {
   /** Hooks that have not answered yet. */
-  readonly asked: Set<Asked>
+  readonly pendingHooks: Set<PendingHook>
   /** Number of operations in progress with their own limits: meanwhile the clocks of this extension pause. */
-  excused: number
+  pauses: number
   /** Aborted when a hook exceeds its time; created on first use. */
   abort: AbortController | undefined
   signal: AbortSignal | undefined
 }
 
 /** A hook whose answer the run waits for. */
-export interface Asked {
+export interface PendingHook {
   /** Remaining time in ms, as of `since`. */
-  left: number
+  remainingMs: number
   since: number
   timer: NodeJS.Timeout | undefined
-  readonly over: () => void
+  readonly onTimeout: () => void
 }

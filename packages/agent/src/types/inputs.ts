@@ -14,20 +14,20 @@ export interface QueuedInput {
 
 /** Inputs that reached a run of this process from outside and are not in its log yet. */
 export interface PendingInputs {
-  readonly steers: QueuedInput[]
+  readonly steering: QueuedInput[]
   readonly followUps: QueuedInput[]
   /** Messages for child runs. */
-  readonly letters: ChildMessage[]
+  readonly childMessages: ChildMessage[]
   /** Decisions that arrived before the run waited for them. */
   readonly decisions: Decisions[]
   /** Deliveries to the session's inbox for waits, by token. A delivery may arrive before its wait. */
   readonly deliveries: Map<string, Delivery>
   /** Decisions on their way to the inbox: a run suspends only after they arrive. None of them rejects. */
-  readonly arriving: Set<Promise<void>>
+  readonly arrivingDecisions: Set<Promise<void>>
   /** Requests to compact the view before the next model call. */
   readonly compactions: PromiseWithResolvers<void>[]
   /** Called so that a wait for a human checks the mailbox again. */
-  readonly watchers: Set<() => void>
+  readonly listeners: Set<() => void>
   /** The run ends after the current step. */
   draining: boolean
   /** Resolves when the run is about to end: it stops waiting for humans. */
@@ -46,7 +46,7 @@ export interface ChildMessage extends QueuedInput {
 export interface InboxCursor {
   after: string
   /** Tokens that entered a mailbox here before their delivery; the inbox skips them. */
-  readonly own: Set<string>
+  readonly ownTokens: Set<string>
 }
 
 /** The inbox of a run: moves deliveries into its mailbox. */

@@ -9,7 +9,7 @@ export type Reaction = readonly Extension[]
 export interface EventBus {
   /** Whether there is a listener; without one, events need not be created. */
   active(): boolean
-  emit<K extends EventType>(id: string, place: EventPlace, type: K, payload: EventPayloads[K], by?: Reaction): void
+  emit<K extends EventType>(id: string, place: EventMeta, type: K, payload: EventPayloads[K], by?: Reaction): void
   /**
    * Subscribes an observer. It does not receive events that it set off itself, which prevents endless loops.
    * @param types event types that it receives; others are counted but not created for it. Default: all.
@@ -26,7 +26,7 @@ export interface EventBus {
    * Forwards an event of a child to followers of the run. The run's own observers may also be the child's, so they are
    * skipped.
    */
-  relay(event: EventEnvelope, by: Reaction): void
+  forward(event: EventEnvelope, by: Reaction): void
   /**
    * Sends events of children to listeners of the session, which children do not know; at most one follower.
    * @param heeds returns whether there is a listener now.
@@ -42,7 +42,7 @@ export interface EventBus {
 export interface EventEnvelope<K extends EventType = EventType> {
   readonly type: K
   readonly id: string
-  readonly place: EventPlace
+  readonly meta: EventMeta
   readonly parents: readonly string[]
   readonly payload: EventPayloads[K]
   /** The event with its last number; readers that follow from the start share it. */
@@ -50,7 +50,7 @@ export interface EventEnvelope<K extends EventType = EventType> {
 }
 
 /** Where and when an event happened, taken from the log entry that it belongs to. */
-export type EventPlace = Pick<EventBase, 'runId' | 'step' | 'agent' | 'at'>
+export type EventMeta = Pick<EventBase, 'runId' | 'step' | 'agent' | 'at'>
 
 /** The event queue of one reader; it stays bounded if the reader is slow. */
 export interface EventQueue extends AsyncIterable<AgentEvent> {
@@ -81,7 +81,7 @@ export interface EmitDurable {
   /**
    * Emits an event that is mostly streamed before its entry exists. It is not counted, so that all readers count alike.
    */
-  passing<K extends EventType>(type: K, payload: EventPayloads[K]): void
+  streamed<K extends EventType>(type: K, payload: EventPayloads[K]): void
 }
 
 /** The right to write a log, kept alive until it is released. */
@@ -101,25 +101,25 @@ export interface Lease {
 }
 
 /** The position of an entry: the run, its step and the active agent. */
-export interface Place {
+export interface EntryContext {
   readonly runId: string
   readonly step: number
   readonly agent: string
 }
 
 /** The offset of the log after a committed append. */
-export interface Written {
+export interface AppendResult {
   readonly offset: number
 }
 
 /** Access to a sealed log writer. */
 export interface Sealed {
   /** Resolves when the append in progress at the sealing has succeeded or failed. */
-  readonly quiet: Promise<void>
+  readonly settled: Promise<void>
   /** Loads entries that the store has and this writer does not know: a stored append may have reported an error. */
   catchUp(): Promise<void>
-  begin(entries: readonly NewEntry[]): Promise<Written>
-  append(entries: readonly NewEntry[]): Promise<Written>
+  begin(entries: readonly NewEntry[]): Promise<AppendResult>
+  append(entries: readonly NewEntry[]): Promise<AppendResult>
   emit: LogWriter['emit']
 }
 
@@ -132,16 +132,16 @@ export interface LogWriter {
   /** Reports a complete step: {@link Lease.steady}. */
   readonly steady: Lease['steady']
   /** Returns the current position of the run; before its first entry, its start. */
-  place(): Place
+  entryContext(): EntryContext
   /** Copies entries of another store. Their events happened elsewhere, so none are emitted. */
-  copy(entries: readonly NewEntry[]): Promise<Written>
+  copy(entries: readonly NewEntry[]): Promise<AppendResult>
   /** Writes the first entries of the run, followed by entries that hooks wrote before them. */
-  begin(entries: readonly NewEntry[]): Promise<Written>
+  begin(entries: readonly NewEntry[]): Promise<AppendResult>
   /**
    * Resolves when the entries are committed; appends keep the order of their calls.
    * @param by observers that set them off; they do not receive the events.
    */
-  append(entries: readonly NewEntry[], by?: Reaction): Promise<Written>
+  append(entries: readonly NewEntry[], by?: Reaction): Promise<AppendResult>
   /**
    * Emits a transient event, without a log entry.
    * @param step default the log's current step.

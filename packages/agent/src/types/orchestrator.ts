@@ -117,24 +117,24 @@ export interface StepRequest extends Omit<StepOptions, 'output'> {
 }
 
 /** A command of an orchestrator to the loop. Commands are processed in turn. */
-export type Wish =
-  | { readonly kind: 'model'; readonly options: StepRequest; readonly granted: PromiseWithResolvers<Message> }
+export type OrchestratorCommand =
+  | { readonly kind: 'model'; readonly options: StepRequest; readonly completion: PromiseWithResolvers<Message> }
   | {
       readonly kind: 'execute'
       readonly options: ExecuteOptions
-      readonly granted: PromiseWithResolvers<readonly ToolResult[]>
+      readonly completion: PromiseWithResolvers<readonly ToolResult[]>
     }
   | {
       readonly kind: 'say'
       readonly content: string
       readonly label: LabelInit | undefined
-      readonly granted: PromiseWithResolvers<Message>
+      readonly completion: PromiseWithResolvers<Message>
     }
   | {
       readonly kind: 'memo'
       readonly key: string
       readonly value: Json
-      readonly granted: PromiseWithResolvers<Json>
+      readonly completion: PromiseWithResolvers<Json>
     }
   | { readonly kind: 'emit'; readonly data: Json }
   | { readonly kind: 'returned' }

@@ -12,7 +12,7 @@ import type {
   ViewTrigger,
 } from '@provost/core'
 import type { Prompt } from '@provost/provider'
-import type { Bridge, SecretScope, Slots } from '@provost/tools'
+import type { CompositeBinding, SecretScope, Slots } from '@provost/tools'
 
 import type { ContextFor, HookTime, Observers } from './hooks.ts'
 import type { Inbox, InboxCursor, PendingInputs } from './inputs.ts'
@@ -21,14 +21,14 @@ import type { StepRequest } from './orchestrator.ts'
 import type { ResolvedAgent } from './resolved-agent.ts'
 import type { ActiveChild, ParentRun, Reservations, RunTree } from './run-tree.ts'
 import type { CallState, SessionState } from './session-state.ts'
-import type { Given } from './session.ts'
+import type { UntypedRunOptions } from './session.ts'
 import type { AgentStream } from './stream.ts'
 
 /** Estimates the tokens of a request; each message is counted once, until the view is cut. */
 export interface ContextSize {
-  messages(scope: RunContext): number
+  messages(ctx: RunContext): number
   /** Tokens that are sent in addition to the messages of the view. */
-  beside(scope: RunContext): number
+  overhead(ctx: RunContext): number
 }
 
 /** A run starts with an input, or resumes from a state. */
@@ -49,16 +49,16 @@ export interface RunHandle<Output> extends AgentStream<Output> {
 
 /** State that a session object shares with its runs, so that each entry is read once. */
 export interface SessionBinding<Output> {
-  readonly known: LogSnapshot
+  readonly snapshot: LogSnapshot
   readonly cursor: InboxCursor
-  readonly mailbox: PendingInputs
+  readonly pendingInputs: PendingInputs
   readonly tree: RunTree
   /** Entries to write before the run; the run removes them. */
-  readonly edits: NewEntry[]
+  readonly pendingEdits: NewEntry[]
   /** Resolves when the session's own writes are done: they need the same lease. */
   ready(): Promise<void> | undefined
   /** Whether the session has a listener. */
-  isHeard(): boolean
+  hasListener(): boolean
   /** Receives the result before any other listener. */
   settle(result: RunResult<Output>): void
 }
@@ -71,60 +71,60 @@ export interface CompositeCall {
   /** All its operations wait for outside input. */
   readonly parked: boolean
   /** Detached: the process that resumes the run starts it again. It writes nothing more. */
-  readonly left: boolean
+  readonly detached: boolean
   /** A runtime failure, not a failure of the tool: it ends the run. */
   readonly fault: { readonly error: unknown } | undefined
   /** Settled when its result is in the log; rejects with its fault. */
   ended: Promise<void>
-  bridge(signal: AbortSignal): Bridge
+  createBinding(signal: AbortSignal): CompositeBinding
   /** Resolves when it is parked or has ended. */
-  rest(): Promise<void>
+  settledOrParked(): Promise<void>
   /** Notifies waiting operations that the log has changed. */
-  look(): void
+  recheck(): void
   /**
    * Closes the call after its code has ended: no operation starts; those in progress are aborted and get a grace
    * period.
    */
   close(): Promise<void>
   /** Detaches the call in the state that the log records. */
-  leave(): void
+  detach(): void
 }
 
 /** The composite calls of the model that run in this process. */
 export interface ActiveCalls {
   readonly calls: Map<string, CompositeCall>
   /** Resolves while the loop executes: at other times no operation starts. */
-  open: Promise<void>
+  opened: Promise<void>
   isOpen: boolean
-  begin(): void
-  end(): void
+  allowStarts(): void
+  blockStarts(): void
 }
 
 /** A prompt, and how much of the view it contains. */
 export interface RunPrompt {
   readonly prompt: Prompt
-  count: number
-  version: number
+  messageCount: number
+  viewVersion: number
 }
 
 /** One run in this process: the state that all handlers share. State that survives a crash is in `state`. */
 export interface RunContext {
   /** The active agent; a handoff changes it. */
-  readonly plan: ResolvedAgent
+  readonly agent: ResolvedAgent
   /** The agent that runs of the session start with. */
-  readonly entry: ResolvedAgent
+  readonly entryAgent: ResolvedAgent
   /** Observers of the run while its current agent is active. */
-  readonly watchers: Observers
+  readonly observers: Observers
   readonly id: string
   readonly sessionId: string
-  readonly given: Given
-  readonly journal: LogWriter
+  readonly options: UntypedRunOptions
+  readonly logWriter: LogWriter
   readonly state: SessionState
   /** Event bus of the run, and the name of its log: a child has its own. */
-  readonly hub: EventBus
+  readonly eventBus: EventBus
   readonly log: string
   /** For a child: the run that spawned it. */
-  readonly lineage: ParentRun | undefined
+  readonly parentRun: ParentRun | undefined
   /** Active children in this process, by run id. */
   readonly children: Map<string, ActiveChild>
   readonly tree: RunTree
@@ -140,23 +140,23 @@ export interface RunContext {
   /** The agent's own system prompt for this run. */
   instructions: string
   /** The agent that is prepared to run here. */
-  prepared: ResolvedAgent | undefined
+  preparedAgent: ResolvedAgent | undefined
   /** Subscribes the `event` hooks of the active agent to the run, and no others. */
-  hear(): void
+  subscribeHooks(): void
   /** Steering inputs, follow-ups and early decisions of this process. */
-  readonly mailbox: PendingInputs
+  readonly pendingInputs: PendingInputs
   /** Reads deliveries of other processes; absent if deliveries are not possible. */
   inbox: Inbox | undefined
   /** Open questions to handlers in this process, by token: each is asked once. */
-  readonly asked: Map<string, MaybePromise<Awaited<ReturnType<OnApproval>>>>
+  readonly openQuestions: Map<string, MaybePromise<Awaited<ReturnType<OnApproval>>>>
   /** Names of the tools that hooks left in the step's request; undefined if no hook removed any. */
-  offered: ReadonlySet<string> | undefined
+  offeredTools: ReadonlySet<string> | undefined
   /** Names of the deferred tools in the step's request; undefined until this process has made one. */
-  promoted: ReadonlySet<string> | undefined
+  promotedTools: ReadonlySet<string> | undefined
   /** Inputs that were parsed during authorization, by call id. */
-  readonly parsed: Map<string, unknown>
+  readonly parsedInputs: Map<string, unknown>
   /** Composite calls that run in this process. */
-  readonly live: ActiveCalls
+  readonly activeCalls: ActiveCalls
   /** Slots for concurrent calls, of the model and of composites. */
   readonly slots: Slots
   /** Milliseconds that tools have to stop by themselves after an abort. */
@@ -167,44 +167,44 @@ export interface RunContext {
   step: number
   attempt: number
   /** The caller holds the stream of the run. */
-  watched: boolean
+  observed: boolean
   /** Number of questions of tools. */
-  questions: number
+  questionCount: number
   /** Number of audit rows of this process. */
-  audits: number
+  auditCount: number
   /** Number of model calls that hooks made. */
-  generated: number
+  hookModelCalls: number
   /** Number of requests that these model calls were made for. */
-  asking: number
-  trigger: ViewTrigger
+  hookRequests: number
+  viewTrigger: ViewTrigger
   /** The orchestrator's changes of the current step. */
-  request: StepRequest
+  stepRequest: StepRequest
   /**
    * Entries that this driver has still to write so that the log records the run as its own; empty once they are
    * written. Undefined if another driver owns the run: this one may not close it.
    */
-  claim: readonly NewEntry[] | undefined
+  ownershipEntries: readonly NewEntry[] | undefined
   /** Offset of the log when this driver started to resume the run. Once the log is longer, the run is its own. */
-  resumedFrom: number | undefined
+  resumeOffset: number | undefined
   /** The paid attempt whose answer is being validated: it counts even if the answer is rejected. */
-  spent: (() => NewEntry) | undefined
+  pendingAttempt: (() => NewEntry) | undefined
   /** The message of the model, as far as it is streamed. */
-  partial: Message | undefined
+  partialMessage: Message | undefined
   readonly contextFor: ContextFor
   /** Amounts that its calls in progress may spend. */
   readonly reservations: Reservations
   /** Running time of the hooks that it waits for, by extension. */
   readonly hookTimes: Map<Extension, HookTime>
   /** Estimates the tokens of its requests. */
-  readonly size: ContextSize
+  readonly contextSize: ContextSize
 }
 
 /** Starts a run of an agent in this process: for a session object, as a child, or standalone. */
 export type StartRun = <Output>(
-  plan: ResolvedAgent,
+  agent: ResolvedAgent,
   start: RunStart<Output>,
-  given: Given,
+  options: UntypedRunOptions,
   watched: boolean,
   host?: SessionBinding<Output>,
-  lineage?: ParentRun,
+  parentRun?: ParentRun,
 ) => RunHandle<Output>

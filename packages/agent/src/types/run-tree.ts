@@ -62,7 +62,7 @@ export interface InFlight {
 export interface ActiveChild {
   readonly grant?: Grant
   /** It runs. Before, it is starting; afterwards the log of its parent has still to record its end. */
-  runs: boolean
+  isRunning: boolean
   /** Usage of the child and its children. */
   spent(): BudgetUsage
 }
@@ -72,15 +72,15 @@ export interface RunTree {
   /** The active children of each run. */
   readonly children: Map<string, ReadonlyMap<string, ActiveChild>>
   /** Logs of children that are not complete, by name. */
-  readonly logs: Map<string, SessionState>
+  readonly childLogs: Map<string, SessionState>
   /** Messages to child runs from this process, by token. */
-  readonly letters: Map<string, InFlight>
+  readonly childMessages: Map<string, InFlight>
   /** Reservations of calls in progress, by run, for all active runs. */
   readonly reservations: Map<string, Reservations>
   /** Called when a reservation may have been released. */
-  readonly waiters: Set<() => void>
+  readonly reservationWaiters: Set<() => void>
   /** Number of calls that have made a reservation. */
-  taken: number
+  reservationCount: number
   readonly meter: ByteMeter
 }
 
@@ -99,17 +99,17 @@ export interface ParentRun {
   /** Label of everything that the parent had received. */
   readonly label: Label
   /** Receives the child's events as well. */
-  readonly above: EventBus
+  readonly parentEvents: EventBus
   /** Secrets that its tools may receive; all runs of the tree share one scrubber. */
   readonly secrets: SecretScope
   /** The child's log, as far as it is known. */
-  readonly known: LogSnapshot
-  readonly mailbox: PendingInputs
+  readonly snapshot: LogSnapshot
+  readonly pendingInputs: PendingInputs
   /** Whether questions of the child's tools can be answered. */
-  readonly asks: boolean
+  readonly canAsk: boolean
   readonly tree: RunTree
   /** The human's own messages. */
-  intent(): readonly Message[]
+  userMessages(): readonly Message[]
   /** What remains of the grants above. */
   remaining(): Grant | undefined
   /** Number of handoffs of the runs above that have led here. */

@@ -34,7 +34,7 @@ export interface RunBytes {
 export type NextAction = 'context' | 'model' | 'tools' | 'wait' | 'end'
 
 /** A child as the log of its parent records it. */
-export interface ChildrenState {
+export interface ChildState {
   /** Id of its run. */
   readonly callId: string
   readonly parentCallId: string
@@ -52,10 +52,10 @@ export interface ChildrenState {
   usage?: UsageReport
   bytes?: RunBytes | undefined
   /** Answers to its waits that the runs above received, by token. */
-  readonly given: Map<string, EntryOf<'resolved'>>
+  readonly waitAnswers: Map<string, EntryOf<'resolved'>>
   /** Messages to it or to its children, by token. */
-  letters?: Map<string, ChildMessage>
-  joined?: EntryOf<'child', 'joined'>
+  childMessages?: Map<string, ChildMessage>
+  completion?: EntryOf<'child', 'joined'>
 }
 
 /** The stage of a call of the current step. */
@@ -72,7 +72,7 @@ export type CallStage =
   /** A composite whose operations all wait for outside input. */
   | 'parked'
   /** A parked composite that has received something it waits for. */
-  | 'woken'
+  | 'resumable'
   /** Waits for a human, a remote result or a decision about an uncertain outcome. */
   | 'waiting'
   /** A result has arrived from outside and is not settled yet. */
@@ -108,7 +108,7 @@ export interface CallState {
   reason?: string
   approval?: ApprovalDecision
   /** The value from outside that replaces running it. */
-  delivered?: Delivered
+  delivery?: Delivered
   result?: ToolResultPart
   outcome?: CallOutcome
   /** The composite that makes the call. */
@@ -116,19 +116,19 @@ export interface CallState {
   /** The end of a call that a composite made. */
   settled?: EntryOf<'call', 'settled'>
   /** Answers that a composite has received. */
-  bridge?: CompositeState
+  composite?: CompositeState
   /** For a return handoff: the messages that the target works on. */
-  errand?: { readonly entry: EntryOf<'handoff'>; readonly messages: readonly Message[] }
+  returnHandoff?: { readonly entry: EntryOf<'handoff'>; readonly messages: readonly Message[] }
 }
 
 /** Answers that a composite call has received, in the order of the log. */
 export interface CompositeState {
   /** Call ids, memo keys and tokens. */
-  readonly answers: string[]
+  readonly answerIds: string[]
   /** Index of each in the answers. */
-  readonly orders: Map<string, number>
+  readonly answerOrder: Map<string, number>
   /** Answers to waits by their tokens; undefined for a wait that timed out. */
-  readonly given: Map<string, Json | undefined>
+  readonly waitAnswers: Map<string, Json | undefined>
   /** The join of the labels of all answers. */
   label: Label
 }
@@ -148,36 +148,36 @@ export interface RunProgress {
   readonly calls: Map<string, CallState>
   openCalls: number
   /** Calls that composites of the current step have made, at any depth, by id. */
-  readonly bridged: Map<string, CallState>
+  readonly nestedCalls: Map<string, CallState>
   /** The call that is authorized when it is the last open one. */
   deferred: CallState | undefined
   /** Children that composites of the current step have spawned, by run id. */
-  readonly children: Map<string, ChildrenState>
+  readonly children: Map<string, ChildState>
   /** Another run spawned it: its input is not the human's own. */
   readonly isChild: boolean
   /** Authorized calls and answers of models, here and in ended children. */
-  toolCalls: number
-  answers: number
+  toolCallCount: number
+  answerCount: number
   /** Milliseconds of activity before `since`, without the time of waits. */
   activeMs: number
-  since: number
+  activeSince: number
   /** Tools whose results the next answer reads; undefined once that answer exists. */
-  used: readonly string[] | undefined
+  usedTools: readonly string[] | undefined
   /** The latest answer, until another message follows: the run ends here unless an input is queued. */
   answer: Message | undefined
   /** An answer that counts only once a human has approved it. */
-  candidate: { readonly message: Message; readonly token: string } | undefined
+  unapprovedAnswer: { readonly message: Message; readonly token: string } | undefined
   lastAttempt: EntryOf<'attempt'> | undefined
   /** The agents that were active in it, in order; more than one after a handoff. */
   readonly agents: string[]
   /** Number of handoffs. */
-  handoffs: number
+  handoffCount: number
   /** Number of return handoffs, including those of their targets. */
-  returns: number
+  returnHandoffs: number
   /** Requests to repair the output, in this run. */
-  repairs: number
+  outputRepairs: number
   /** Ephemeral messages that hooks added on input; sent after the history until the run ends. */
-  readonly tail: MessageInit[]
+  readonly ephemeralMessages: MessageInit[]
   /** Index into `messages` of the first message of this run. */
   readonly firstMessage: number
   /** Including ended children. */
@@ -194,33 +194,33 @@ export interface RunProgress {
 export interface SessionState {
   readonly entries: Entry[]
   /** System messages of the session, by agent. */
-  readonly preludes: Map<string, Message[]>
+  readonly systemMessages: Map<string, Message[]>
   /** The history. */
   readonly messages: Message[]
   /** Ids of hidden messages: answers that were held back for repair, and the results of their calls. */
-  readonly unsaid: Set<string>
+  readonly hidden: Set<string>
   /** What the model receives: it only grows until a view entry cuts it. */
   readonly view: Message[]
   /** Number of cuts; between two cuts the view only grows. */
   viewVersion: number
   viewLabel: Label
   /** The human's own messages. */
-  readonly intent: Message[]
+  readonly userMessages: Message[]
   readonly waits: Map<string, EntryOf<'wait'>>
   /** Tokens of closed waits, and their calls as `kind callId`. */
-  readonly resolved: Set<string>
+  readonly resolvedWaits: Set<string>
   /** Session-wide approvals: the approver, by what the approval covers. */
-  readonly standing: Map<string, string>
+  readonly sessionApprovals: Map<string, string>
   readonly memos: Map<string, Json>
   /** Which model wrote a message, as `provider/model`. */
-  readonly writers: WeakMap<Message, string>
+  readonly modelNames: WeakMap<Message, string>
   /** The active agent. */
   agent: string
   /** Agents that the session was handed over to since the first one, each once. */
-  readonly lineage: string[]
+  readonly handoffPath: string[]
   /** Extensions that targets needed when they took over, by agent. */
-  readonly wanted: Map<string, readonly string[]>
+  readonly requiredExtensions: Map<string, readonly string[]>
   run: RunProgress | undefined
   /** The tool message that the last entry completed. */
-  completed: Message | undefined
+  completedMessage: Message | undefined
 }

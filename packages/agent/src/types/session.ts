@@ -57,7 +57,7 @@ export interface RunOptions {
 export type ResumeOptions = RunOptions & Decisions
 
 /** Options of any run with an untyped app value: the agent's type has checked it. */
-export type Given = ResumeOptions & { readonly context?: unknown }
+export type UntypedRunOptions = ResumeOptions & { readonly context?: unknown }
 
 /** Options of a session. */
 export interface SessionOptions {

@@ -117,7 +117,7 @@ describe('a message from outside', () => {
     const entries = state.entries ?? []
     expect(purposesIn(entries)).toEqual(['output-repair'])
     // Not the user's words either: a purpose can only lower the standing of a message.
-    expect(foldLog(entries).intent).toEqual([])
+    expect(foldLog(entries).userMessages).toEqual([])
   })
 
   test('with an unknown purpose is refused', async () => {

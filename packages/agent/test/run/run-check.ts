@@ -72,7 +72,7 @@ export async function expectLogged(store: SessionStore, result: RunResult<unknow
   if (!entries.every(isLasting)) expect(JSON.parse(JSON.stringify(entries))).toStrictEqual(entries)
   // Held text of a response that was sent back for repair reaches no subscriber.
   const state = foldLog(entries)
-  const messages = state.messages.filter(({ id }) => !state.unsaid.has(id))
+  const messages = state.messages.filter(({ id }) => !state.hidden.has(id))
   expect(messages.slice(messages.length - result.messages.length)).toEqual(result.messages)
 }
 

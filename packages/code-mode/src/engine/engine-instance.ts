@@ -21,7 +21,7 @@ export interface Thrown {
 }
 
 /** Buffers that the host owns in an instance's memory. They are part of its image. */
-export interface Desk {
+export interface ArgumentArea {
   /** Short texts on their way into the guest. */
   readonly text: number
   /** The arguments of a call, and the length of a text on its way out. */
@@ -98,7 +98,7 @@ function importsOf(memory: WebAssembly.Memory, system: EngineSystem): WebAssembl
 }
 
 /** Allocates the host's buffers in a new instance. */
-export function newDesk(exports: EngineExports): Desk {
+export function newDesk(exports: EngineExports): ArgumentArea {
   return {
     text: exports.wasm_malloc(textBytes),
     args: exports.wasm_malloc(argsBytes),
@@ -114,7 +114,7 @@ export function engineInstance(
   memory: WebAssembly.Memory,
   options: {
     readonly system: EngineSystem
-    begin(exports: EngineExports): Desk
+    begin(exports: EngineExports): ArgumentArea
     fault(thrown: Thrown): Error
   },
 ): EngineInstance {

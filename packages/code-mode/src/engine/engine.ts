@@ -51,7 +51,7 @@ export interface Guest {
   take(): string
   readonly memoryBytes: number
   /** True when the guest stopped itself; `take` returns the reason. */
-  readonly gaveUp: boolean
+  readonly wasInterrupted: boolean
   dispose(): void
 }
 

@@ -1,4 +1,11 @@
-import { type Box, type Desk, type EngineInstance, engineInstance, newDesk, type Thrown } from './engine-instance.ts'
+import {
+  type Box,
+  type ArgumentArea,
+  type EngineInstance,
+  engineInstance,
+  newDesk,
+  type Thrown,
+} from './engine-instance.ts'
 import {
   type Engine,
   type EngineOptions,
@@ -30,7 +37,7 @@ interface Booted {
   readonly size: number
   /** The pages of the image that differ from a new instance. */
   readonly pages: readonly Page[]
-  readonly desk: Desk
+  readonly desk: ArgumentArea
   readonly parts: Parts
   readonly runtime: number
   readonly context: number
@@ -85,7 +92,7 @@ function overseer() {
 }
 
 function boot({ wasm, pages: initial }: EngineCode): Booted {
-  let desk: Desk | undefined
+  let desk: ArgumentArea | undefined
   const { system } = overseer()
   const engine = engineInstance(wasm, new WebAssembly.Memory({ initial }), {
     system,
@@ -183,7 +190,7 @@ function guestOf(
     get memoryBytes() {
       return memory.buffer.byteLength
     },
-    get gaveUp() {
+    get wasInterrupted() {
       return watching.gaveUp()
     },
     dispose() {

@@ -46,7 +46,7 @@ export function anySeed(): Seed {
 }
 
 /** Whether a script can receive this result. A failed call must have a message and a code. */
-function canBeHeard(ok: boolean, json: string): boolean {
+function isDeliverable(ok: boolean, json: string): boolean {
   try {
     const value: unknown = JSON.parse(json)
     return ok || isRecord(value)
@@ -64,7 +64,7 @@ function isEntry(value: unknown): value is JournalEntry {
     typeof value['argsHash'] === 'string' &&
     typeof value['ok'] === 'boolean' &&
     typeof value['json'] === 'string' &&
-    canBeHeard(value['ok'], value['json']) &&
+    isDeliverable(value['ok'], value['json']) &&
     typeof value['at'] === 'number'
   )
 }

@@ -17,7 +17,7 @@ export interface RunJournal {
   /** The results that the script received, in order. */
   readonly delivered: readonly JournalEntry[]
   /** Every result is still available, so that the run can be replayed. */
-  readonly isWhole: boolean
+  readonly isComplete: boolean
   /**
    * Admits a call. Returns true when the call must be made, false when its result is recorded, or the error that
    * forbids it.
@@ -25,7 +25,7 @@ export interface RunJournal {
   admit(tool: string, call: GuestCall): boolean | SandboxError
   /** The result of a call as the script will receive it; undefined for a call that the script did not make. */
   entryOf(reply: Reply): JournalEntry | undefined
-  hear(entry: JournalEntry): void
+  recordDelivery(entry: JournalEntry): void
   /** Drops the last results and keeps only that they were delivered. */
   forget(count: number): void
   /** The journal to store, with these entries. */
@@ -54,7 +54,7 @@ export function runJournal(
     seed,
     startedAt,
     delivered,
-    get isWhole() {
+    get isComplete() {
       return deliveredLength <= keptLength
     },
     admit(tool, { id, args }) {
@@ -80,7 +80,7 @@ export function runJournal(
       const known = issued[id - 1]
       return known && { id, ok, json, at: Math.max(delivered.at(-1)?.at ?? startedAt, now()), ...known }
     },
-    hear(entry) {
+    recordDelivery(entry) {
       delivered.push(entry)
       deliveredLength += entry.json.length
     },

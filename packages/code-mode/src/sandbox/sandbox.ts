@@ -81,7 +81,7 @@ export function createSandbox(
       refuseClosed()
       const pool = await opened()
       refuseClosed()
-      return runScript({ pool, dog, limits, running }, source, given)
+      return runScript({ pool, watchdog: dog, limits, running }, source, given)
     },
     async close() {
       closed = true

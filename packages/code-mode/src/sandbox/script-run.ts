@@ -16,9 +16,9 @@ import { errorOf, errorOfThrown } from './sandbox-error.ts'
 import type { SandboxResult, SandboxRunOptions, SandboxStats } from './sandbox-options.ts'
 
 /** What all runs of a sandbox share. */
-export interface Surroundings {
+export interface SandboxParts {
   readonly pool: WorkerPool
-  readonly dog: ReturnType<typeof watchdog>
+  readonly watchdog: ReturnType<typeof watchdog>
   readonly limits: Limits
   /** Functions that end the active runs, called when the sandbox closes. */
   readonly running: Set<() => void>
@@ -39,7 +39,7 @@ function give(cells: Int32Array, what: number): void {
 const nothing: SandboxStats = { fuel: 0, cpuMs: 0, calls: 0, memoryBytes: 0 }
 
 /** One stay of a run on a worker. */
-interface Stay {
+interface WorkerStint {
   readonly cells: Int32Array
   /** Number of recorded results that were sent. */
   sent: number
@@ -55,7 +55,7 @@ interface Stay {
  * One run of a script, from its source to its result. The run occupies a worker while it computes, and while waiting is
  * cheap. During a longer wait it exists here as its results so far, and resumes by replay.
  */
-export function runScript(around: Surroundings, source: string, given: SandboxRunOptions): Promise<SandboxResult> {
+export function runScript(around: SandboxParts, source: string, given: SandboxRunOptions): Promise<SandboxResult> {
   const { limits } = around
   around.pool.expect()
   const tools = given.tools ?? {}
@@ -65,7 +65,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   let logs: string[] = []
   let dropped = 0
   let stats = nothing
-  let stay: Stay | undefined
+  let stay: WorkerStint | undefined
   let wall: NodeJS.Timeout | undefined
   let flush: NodeJS.Immediate | undefined
   let recording = Promise.resolve()
@@ -117,7 +117,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     const common = {
       logs: [...logs, ...more],
       stats,
-      ...(journal.isWhole && { journal: journal.written(delivered) }),
+      ...(journal.isComplete && { journal: journal.written(delivered) }),
     }
     if ('json' in outcome) resolve({ ok: true, value: parsed, ...common })
     else resolve({ ok: false, error: outcome, ...common })
@@ -166,7 +166,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     for (const batch of batches) stay.post(writeDeliveries(batch))
     work(batches.length - 1)
     // The script stays on its worker, so that its results are not needed again.
-    if (!journal.isWhole && !stay.parking) journal.forget(fresh.length)
+    if (!journal.isComplete && !stay.parking) journal.forget(fresh.length)
   }
   /** Batches results. The script does not wait for a large batch to complete, nor when no more results can arrive. */
   const deliverSoon = () => {
@@ -175,7 +175,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     else flush ??= setImmediate(guarded(deliver))
   }
   const hear = (entry: JournalEntry) => {
-    journal.hear(entry)
+    journal.recordDelivery(entry)
     if (value !== undefined && calls.open === 0) return finish({ json: value })
     deliverSoon()
   }
@@ -291,7 +291,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     const cells = new Int32Array(flags)
     logs = []
     dropped = 0
-    const unwatch = around.dog.watch({
+    const unwatch = around.watchdog.watch({
       cells,
       cpuMs: limits.cpuMs,
       started: startClock,
@@ -301,7 +301,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         finish(verdict)
       },
       park() {
-        if (!journal.isWhole) return
+        if (!journal.isComplete) return
         mine.parking = true
         give(cells, order.park)
       },
@@ -316,7 +316,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       flags,
     }
     const { ended, post, cancel } = around.pool.run(task, guarded(onMessage))
-    const mine: Stay = { cells, sent: delivered.length, parking: false, ended, unwatch, post, cancel }
+    const mine: WorkerStint = { cells, sent: delivered.length, parking: false, ended, unwatch, post, cancel }
     stay = mine
     for (const batch of more) post(writeDeliveries(batch))
     work(more.length)

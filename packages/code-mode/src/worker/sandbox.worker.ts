@@ -71,7 +71,7 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
   const finish = (message: FromWorker) => {
     if (over) return
     over = true
-    mail.say(message)
+    mail.send(message)
   }
   const stop = (): boolean => {
     fuel++
@@ -116,7 +116,7 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
     return !begun && error instanceof GuestStopped ? 'syntax-error' : 'engine-failed'
   }
   const stopped = (error: unknown) => {
-    if (limit === undefined && guest.gaveUp) return finish({ end: lastFrame(), figures: figures() })
+    if (limit === undefined && guest.wasInterrupted) return finish({ end: lastFrame(), figures: figures() })
     const cause = codeOf(error)
     const message = error instanceof Error ? error.message : ''
     finish({ end: lastFrame(), code: cause, message, figures: figures() })
@@ -140,7 +140,7 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
       if (glance.ended) return finish({ end: frame, figures: figures() })
     }
     // An empty frame is sent too: it tells the host that the script waits.
-    awaited = mail.say(frame)
+    awaited = mail.send(frame)
     if (calls <= delivered) return finish({ end: '', code: isFull() ? 'memory-limit' : 'deadlock', figures: figures() })
     Atomics.store(cells, flag.waitingSince, tick())
   }

@@ -53,11 +53,11 @@ export function sender(port: MessagePort, memory: SharedArrayBuffer): (message: 
 
 export interface Receiver {
   /** Declares whether `take` is polled. The receiver calls `take` once more after it stops polling. */
-  look(on: boolean): void
+  setPolling(on: boolean): void
   /** The text in the mailbox. */
   take(): string | undefined
   /** Handles a message from the port: returns the text that was sent before it, if the mailbox holds it. */
-  came(): string | undefined
+  takeEarlier(): string | undefined
 }
 
 export function receiver(memory: SharedArrayBuffer): Receiver {
@@ -69,11 +69,11 @@ export function receiver(memory: SharedArrayBuffer): Receiver {
     return Atomics.compareExchange(cells, cell.filled, filled, 0) === filled ? text : undefined
   }
   return {
-    look(on) {
+    setPolling(on) {
       Atomics.store(cells, cell.looks, on ? 1 : 0)
     },
     take,
-    came() {
+    takeEarlier() {
       const earlier = take()
       Atomics.add(cells, cell.received, 1)
       return earlier

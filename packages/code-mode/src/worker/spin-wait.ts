@@ -14,19 +14,19 @@ const longestRest = 64
 /** and the number when the other side is awake. */
 const shortestRest = 8
 
-interface Patience {
+interface Backoff {
   /** Checked before each wait. */
-  left(): boolean
-  heard(inTime: boolean): void
+  canSpin(): boolean
+  record(inTime: boolean): void
 }
 
 /** Backoff: each consecutive failure doubles the number of waits that are skipped. */
-function patience(longest: number): Patience {
+function backoff(longest: number): Backoff {
   let rest = 0
   let next = 1
   return {
-    left: () => rest-- <= 0,
-    heard(inTime) {
+    canSpin: () => rest-- <= 0,
+    record(inTime) {
       rest = inTime ? 0 : next
       next = inTime ? 1 : Math.min(2 * next, longest)
     },
@@ -38,8 +38,8 @@ function patience(longest: number): Patience {
  * is awake and may answer at once. Two sides that try independently would rarely be awake at the same time.
  */
 export function workerSpinWait(): (cells: Int32Array, letters: number, awaited: boolean) => void {
-  const alone = patience(longestRest)
-  const together = patience(shortestRest)
+  const alone = backoff(longestRest)
+  const together = backoff(shortestRest)
   const arrives = (cells: Int32Array, letters: number): boolean => {
     const until = performance.now() + awakeMs
     do {
@@ -48,10 +48,10 @@ export function workerSpinWait(): (cells: Int32Array, letters: number, awaited: 
     return false
   }
   return (cells, letters, awaited) => {
-    const { left, heard } = awaited ? together : alone
-    if (left()) {
+    const { canSpin, record } = awaited ? together : alone
+    if (canSpin()) {
       const inTime = arrives(cells, letters)
-      heard(inTime)
+      record(inTime)
       if (inTime) return
     }
     Atomics.wait(cells, flag.letters, letters)
@@ -64,7 +64,7 @@ export function workerSpinWait(): (cells: Int32Array, letters: number, awaited: 
  * message.
  */
 export function hostSpinWait(look: () => boolean, looks: (on: boolean) => void): { sent(): void; came(): void } {
-  const { left, heard } = patience(longestRest)
+  const { canSpin, record } = backoff(longestRest)
   let waiting = false
   let turning = false
   let until = 0
@@ -81,13 +81,13 @@ export function hostSpinWait(look: () => boolean, looks: (on: boolean) => void):
       setImmediate(turn)
       return
     }
-    if (waiting) heard(false)
+    if (waiting) record(false)
     looks(false)
     look()
   }
   return {
     sent() {
-      waiting = left()
+      waiting = canSpin()
       if (!waiting) return
       until = performance.now() + awakeMs
       looks(true)
@@ -95,7 +95,7 @@ export function hostSpinWait(look: () => boolean, looks: (on: boolean) => void):
       turning = true
     },
     came() {
-      if (waiting && turning) heard(true)
+      if (waiting && turning) record(true)
       waiting = false
     },
   }

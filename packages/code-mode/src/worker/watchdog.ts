@@ -1,7 +1,7 @@
 import { flag, since } from './task.ts'
 
 /** One stay of a run on a worker, as the watchdog sees it. */
-export interface Watched {
+export interface WatchedRun {
   readonly cells: Int32Array
   readonly cpuMs: number
   /** Called when the script has begun. */
@@ -27,8 +27,8 @@ const replayFactor = 10
  * Supervises all scripts of a sandbox. A native loop of the engine polls nothing, so the watchdog detects unresponsive
  * scripts from outside. It also takes workers from waiting scripts.
  */
-export function watchdog(): { watch(stretch: Watched): () => void } {
-  const watched = new Map<Watched, { started: boolean; asked: boolean }>()
+export function watchdog(): { watch(stretch: WatchedRun): () => void } {
+  const watched = new Map<WatchedRun, { started: boolean; asked: boolean }>()
   let timer: NodeJS.Timeout | undefined
 
   const lookIn = (ms: number) => {
@@ -41,7 +41,7 @@ export function watchdog(): { watch(stretch: Watched): () => void } {
       state.started ||= cells[flag.computingSince] !== 0 || cells[flag.waitingSince] !== 0
       if (!state.started) queued++
     }
-    const waiting: { stretch: Watched; waited: number; state: { asked: boolean } }[] = []
+    const waiting: { stretch: WatchedRun; waited: number; state: { asked: boolean } }[] = []
     for (const [stretch, state] of watched) {
       if (!state.started) continue
       stretch.started()

@@ -32,7 +32,7 @@ export interface WorkerChannel {
 }
 
 interface Running {
-  hear(message: FromWorker): void
+  receive(message: FromWorker): void
   resolve(taken: boolean): void
   reject(error: unknown): void
 }
@@ -43,7 +43,7 @@ export function openWorkerChannel(serve: (serving: Serving, signal: AbortSignal)
   const cells = new Int32Array(new SharedArrayBuffer(flagCount * 4))
   const [inbox, outbox] = [mailboxMemory(), mailboxMemory()]
   const send: (message: Task | string) => void = sender(port, inbox)
-  const { look, take, came } = receiver(outbox)
+  const { setPolling, take, takeEarlier } = receiver(outbox)
   const ending = new AbortController()
   let given = 0
   let over = false
@@ -51,7 +51,7 @@ export function openWorkerChannel(serve: (serving: Serving, signal: AbortSignal)
 
   const listen = (message: FromWorker) => {
     vigil.came()
-    running?.hear(message)
+    running?.receive(message)
     if (typeof message === 'string') return
     running?.resolve(true)
     running = undefined
@@ -66,9 +66,9 @@ export function openWorkerChannel(serve: (serving: Serving, signal: AbortSignal)
     const text = take()
     if (text !== undefined) listen(text)
     return text !== undefined
-  }, look)
+  }, setPolling)
   port.on('message', (message: FromWorker) => {
-    const earlier = came()
+    const earlier = takeEarlier()
     if (earlier !== undefined) listen(earlier)
     listen(message)
   })
@@ -94,9 +94,9 @@ export function openWorkerChannel(serve: (serving: Serving, signal: AbortSignal)
       Atomics.store(cells, flag.expected, 1)
       ring(cells)
     },
-    run(task, hear) {
+    run(task, receive) {
       const { promise, resolve, reject } = Promise.withResolvers<boolean>()
-      running = { hear, resolve, reject }
+      running = { receive, resolve, reject }
       given++
       send(task)
       ring(cells)

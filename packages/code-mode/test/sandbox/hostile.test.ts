@@ -202,7 +202,7 @@ function runByUs(options: SandboxRunOptions = {}) {
     return { post, ended: new Promise(() => {}), cancel() {} }
   })
   const pool = { run, expect() {}, close: async () => {} }
-  const around = { pool, dog: watchdog(), limits: limitsOf(), running: new Set<() => void>() }
+  const around = { pool, watchdog: watchdog(), limits: limitsOf(), running: new Set<() => void>() }
   const result = runScript(around, 'return 1', options)
   return { result, run, post, say: (message: FromWorker) => hear(message) }
 }

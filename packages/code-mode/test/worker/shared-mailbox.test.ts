@@ -22,8 +22,8 @@ it('a text goes into the mailbox of a polling receiver, and into a message for a
   expect(send('asleep')).toBe(false)
   expect(to.take()).toBeUndefined()
   expect(receive(port)).toBe('asleep')
-  to.came()
-  to.look(true)
+  to.takeEarlier()
+  to.setPolling(true)
   expect(send('awake')).toBe(true)
   expect(receive(port)).toBeUndefined()
   expect(to.take()).toBe('awake')
@@ -33,7 +33,7 @@ it('a text goes into the mailbox of a polling receiver, and into a message for a
 
 it.each(['x'.repeat(5000), 'naïve', '日本', '\ud800', ''])('any text arrives unchanged: %j', (text) => {
   const { send, to, port, close } = box()
-  to.look(true)
+  to.setPolling(true)
   send(text)
   expect(to.take() ?? receive(port)).toBe(text)
   close()
@@ -56,12 +56,12 @@ it('texts arrive in the order of sending, whenever the receiver polls, reads or 
         receive() {
           const message = receive(port)
           if (message === undefined) return
-          hear(to.came())
+          hear(to.takeEarlier())
           hear(message)
         },
-        look: () => to.look(true),
+        look: () => to.setPolling(true),
         'stop looking'() {
-          to.look(false)
+          to.setPolling(false)
           hear(to.take())
         },
       }

@@ -1,5 +1,5 @@
 import type { Grant, Spending } from '../messages/usage.ts'
-import type { Peers } from './hook-context.ts'
+import type { RunPeers } from './hook-context.ts'
 import type { PlannedCall } from './hooks.ts'
 
 /** Whether a model call may start and what it may spend, or that it has to wait, or that the budget is used up. */
@@ -28,7 +28,7 @@ const leastOutput = 16
 export function admit(
   left: Grant,
   call: Pick<PlannedCall, 'inputTokens' | 'params' | 'price' | 'purpose'>,
-  { running, reserving }: Peers,
+  { running, reserving }: RunPeers,
   isChild: boolean,
 ): Admission {
   const { inputTokens, price, purpose, params } = call

@@ -16,7 +16,7 @@ import type { View } from './context-view.ts'
 import type { Stop } from './hooks.ts'
 
 /** The state of a tree of runs, apart from the call that asks for admission. */
-export interface Peers {
+export interface RunPeers {
   /** Runs that may call a model, this one included. */
   readonly running: number
   /** Model calls that hold a reservation. */
@@ -82,7 +82,7 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
     readonly remaining?: Grant | undefined
   }
   /** The runs of its tree that are in this process. */
-  readonly tree: Peers
+  readonly tree: RunPeers
   readonly tools: readonly ToolInfo[]
   /** The messages of the human, also in child runs. */
   readonly intent: readonly Message[]

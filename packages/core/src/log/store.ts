@@ -73,7 +73,7 @@ export interface SessionAccess {
 }
 
 /** A transient item after an entry of a log, such as deltas of a text that is not in the log yet. */
-export interface PassingPiece {
+export interface TransientPiece {
   readonly log: string
   /** The offset of the entry that it follows. */
   readonly offset: number
@@ -86,22 +86,22 @@ export interface PassingPiece {
 
 /**
  * Output that is being streamed and is not in a log yet, for readers in other processes than the one that produces it.
- * It has no lease and belongs to no log; after a crash it is void. Items of a log are bounded ({@link passingLimits}).
+ * It has no lease and belongs to no log; after a crash it is void. Items of a log are bounded ({@link transientLimits}).
  */
-export interface PassingBuffer {
+export interface TransientBuffer {
   /**
    * Appends items to those of their logs, for any number of logs in one transaction.
    * @returns the logs that are full: an item that does not fit is dropped with the items after it.
    */
-  keep(pieces: readonly PassingPiece[]): Promise<readonly string[]>
+  keep(pieces: readonly TransientPiece[]): Promise<readonly string[]>
   /** Returns the items of a log that follow its entry `offset` or a later one, in order. */
-  read(log: string, offset: number): Promise<readonly PassingPiece[]>
+  read(log: string, offset: number): Promise<readonly TransientPiece[]>
   /** Drops the items that follow entries before `offset`: the log now contains their content. */
   drop(places: readonly { readonly log: string; readonly offset: number }[]): Promise<void>
 }
 
-/** What a {@link PassingBuffer} keeps of one log at most: items, and the UTF-16 code units of their bodies. */
-export const passingLimits: { readonly pieces: number; readonly length: number } = Object.freeze({
+/** What a {@link TransientBuffer} keeps of one log at most: items, and the UTF-16 code units of their bodies. */
+export const transientLimits: { readonly pieces: number; readonly length: number } = Object.freeze({
   pieces: 2_000,
   length: 1_048_576,
 })
@@ -163,7 +163,7 @@ export interface SessionStore {
   delete(sessionId: string): Promise<void>
   close(): Promise<void>
   /** Absent where no other process could read it, and in stores that keep only logs. */
-  readonly passing?: PassingBuffer
+  readonly transient?: TransientBuffer
   /** The location of the store, so that related data can be kept beside it. Absent: unknown. */
   place?(): StoreLocation
 }

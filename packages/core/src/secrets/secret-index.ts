@@ -65,7 +65,7 @@ export function secretIndex(
     }
     listed(byEnd, hashUpTo(writing.text, window), writing)
   }
-  let begun: Beginnings | undefined
+  let begun: SecretPrefixes | undefined
 
   return {
     longest,
@@ -107,13 +107,13 @@ export function secretIndex(
 }
 
 /** The prefixes that a text may end with. */
-interface Beginnings {
+interface SecretPrefixes {
   readonly short: ReadonlySet<string>
   readonly byStart: ReadonlyMap<number, readonly Writing[]>
 }
 
 /** Built on first use, because only streams need them. */
-function beginningsOf(writings: readonly Writing[]): Beginnings {
+function beginningsOf(writings: readonly Writing[]): SecretPrefixes {
   const short = new Set<string>()
   const byStart = new Map<number, Writing[]>()
   for (const writing of writings) {

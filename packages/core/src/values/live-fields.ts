@@ -4,14 +4,14 @@ export type LiveFields<Of extends object, Fields extends object, Self> = {
 }
 
 /** Hides the source object from code that inspects the context: a context of a run knows more than it exposes. */
-class Held<Of> {
+class HiddenSource<Of> {
   readonly #of: Of
 
   constructor(of: Of) {
     this.#of = of
   }
 
-  static open<Of>(held: Held<Of>): Of {
+  static open<Of>(held: HiddenSource<Of>): Of {
     return held.#of
   }
 }
@@ -35,13 +35,13 @@ export function liveFields<Of extends object, Fields extends object, Self extend
   const getters: (readonly [name: string, getter: PropertyDescriptor])[] = []
   for (const name in fields) {
     const read = fields[name]
-    function get(this: Self & { readonly [held]: Held<Of> }): unknown {
-      return read(Held.open(this[held]), this)
+    function get(this: Self & { readonly [held]: HiddenSource<Of> }): unknown {
+      return read(HiddenSource.open(this[held]), this)
     }
     getters.push([name, { get, enumerable: true, configurable: true }])
   }
   return (target, of) => {
-    Object.defineProperty(target, held, { value: new Held(of) })
+    Object.defineProperty(target, held, { value: new HiddenSource(of) })
     // One by one: V8 takes twice as long for all at once.
     for (const [name, getter] of getters) Object.defineProperty(target, name, getter)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the fields are defined above

@@ -53,7 +53,7 @@ function noteText(text: string, found: Set<string>): void {
   if (text.length < shortestValue * 2) return
   const undone = withoutEscapes(text)?.text
   if (undone !== undefined) noteWritten(undone.normalize('NFKC'), found)
-  for (const { says } of encodedTextsIn(text)) noteWritten(says.normalize('NFKC'), found)
+  for (const { decoded } of encodedTextsIn(text)) noteWritten(decoded.normalize('NFKC'), found)
 }
 
 function noteWritten(text: string, found: Set<string>): void {

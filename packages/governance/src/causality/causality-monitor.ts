@@ -3,7 +3,7 @@ import { checkOptions, defineExtension, ProvostError, textOf } from '@provost/co
 
 import { effectOf } from './call-effect.ts'
 import { deniedBefore, denialsFold, monitorName } from './denied-effect.ts'
-import { beyondHearing, beyondReach, capabilityOf, checkCapabilities } from './receiver-capability.ts'
+import { receiverViolation, callerViolation, capabilityOf, checkCapabilities } from './receiver-capability.ts'
 import type { ReceiverCapabilities } from './receiver-capability.ts'
 import { runTreeDenials, whileChildRuns, whileItRuns } from './run-tree-denials.ts'
 
@@ -121,7 +121,7 @@ function objectionToCaller(all: ReceiverCapabilities, { tool }: ToolCall, ctx: H
   const own = capabilityOf(all, name)
   const isReceiver = ctx.run.parents.length > 0 || ctx.fold(denialsFold).receivers.includes(name)
   if (!own && !isReceiver) return undefined
-  const beyond = beyondReach(own, tool)
+  const beyond = callerViolation(own, tool)
   if (beyond === undefined) return undefined
   return { rule: 'capability', reason: `${name} ${beyond}.`, evidence: { agent: name, tool: tool.name, beyond } }
 }
@@ -130,7 +130,7 @@ function objectionToReceiver(all: ReceiverCapabilities, { kind, from, to, label 
   const own = capabilityOf(all, to)
   // The receiver of an answer has asked for it, so it need not be listed.
   const answers = kind === 'return' || kind === 'tool-out' || kind === 'fanout-out'
-  const beyond = answers && !own ? undefined : beyondHearing(own, label)
+  const beyond = answers && !own ? undefined : receiverViolation(own, label)
   if (beyond === undefined) return undefined
   return { rule: 'capability', reason: `${to} ${beyond}.`, evidence: { from, to, kind, beyond } }
 }

@@ -45,7 +45,7 @@ export function capabilityOf(all: ReceiverCapabilities, agent: string): Receiver
 }
 
 /** Returns why a flow exceeds what its receiver may receive; undefined if it does not. */
-export function beyondHearing(to: ReceiverCapability | undefined, label: Label): string | undefined {
+export function receiverViolation(to: ReceiverCapability | undefined, label: Label): string | undefined {
   if (!to) return 'has no capability'
   const most = to.confidentiality ?? 'internal'
   if (levels.indexOf(label.confidentiality) > levels.indexOf(most))
@@ -54,7 +54,7 @@ export function beyondHearing(to: ReceiverCapability | undefined, label: Label):
 }
 
 /** Returns why a call exceeds what its caller may do; undefined if it does not. */
-export function beyondReach(from: ReceiverCapability | undefined, { name, effect }: ToolInfo): string | undefined {
+export function callerViolation(from: ReceiverCapability | undefined, { name, effect }: ToolInfo): string | undefined {
   const { effects = ['none', 'read'], tools } = from ?? least
   if (tools && !tools.includes(name)) return `may not call ${name}`
   return effects.includes(effect) ? undefined : `may not call tools with the effect ${effect}`

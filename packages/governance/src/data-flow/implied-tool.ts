@@ -10,7 +10,7 @@ interface Purpose {
   readonly verbs: ReadonlySet<string>
   readonly objects: ReadonlySet<string>
   /** The verb in the tool's name, if few other tools share it. */
-  readonly deed?: string
+  readonly distinctiveVerb?: string
   /** Words of the name that the lexicon lacks. */
   readonly own: readonly string[]
   /** Words of argument names that few other tools share. */
@@ -42,11 +42,11 @@ function readPurpose({ name, title = '', description = '', inputSchema }: ToolIn
     done.add('pay')
   }
   const own = words.filter((word) => word.length > 2 && !isKnown(word))
-  const [deed = ''] = words
-  const telling = first.verbs.size > 0 && !general.has(deed)
+  const [distinctiveVerb = ''] = words
+  const telling = first.verbs.size > 0 && !general.has(distinctiveVerb)
   // `Change my street` implies a tool with an argument `street`, independent of the tool's name.
   const details = done.has('change') ? detailsOf(inputSchema) : []
-  return { verbs: done, objects: things, own, details, ...(telling && { deed }) }
+  return { verbs: done, objects: things, own, details, ...(telling && { distinctiveVerb }) }
 }
 
 /** Verbs that many tools share: the request must also name the object. */
@@ -103,18 +103,18 @@ const alike: Readonly<Record<string, readonly string[]>> = {
  *
  * Depends on the language of the request: see `languages`.
  */
-export function impliedBy(request: SemanticClasses, tool: ToolInfo): 'asked' | 'no' | 'unknown' {
+export function requestImplies(request: SemanticClasses, tool: ToolInfo): 'asked' | 'no' | 'unknown' {
   const purpose = purposeOf(tool)
   if (isAskedFor(request, purpose)) return 'asked'
   return request.verbs.size === 0 || purpose.verbs.size === 0 ? 'unknown' : 'no'
 }
 
 /** Returns whether a request has the verb of a tool, with any object. */
-export function isDeedAsked(request: SemanticClasses, tool: ToolInfo): boolean {
-  return hasDeed(request, purposeOf(tool).verbs)
+export function isVerbRequested(request: SemanticClasses, tool: ToolInfo): boolean {
+  return hasVerb(request, purposeOf(tool).verbs)
 }
 
-function hasDeed(request: SemanticClasses, verbs: ReadonlySet<string>): boolean {
+function hasVerb(request: SemanticClasses, verbs: ReadonlySet<string>): boolean {
   return [...verbs].some((verb) => {
     // `Send them the difference` implies a payment, `send them a note` does not.
     if (verb === 'pay' && request.verbs.has('send') && request.objects.has('money')) return true
@@ -122,12 +122,12 @@ function hasDeed(request: SemanticClasses, verbs: ReadonlySet<string>): boolean 
   })
 }
 
-function isAskedFor(request: SemanticClasses, { verbs, objects, own, details, deed }: Purpose): boolean {
-  if (deed !== undefined && hasWord(request, deed)) return true
+function isAskedFor(request: SemanticClasses, { verbs, objects, own, details, distinctiveVerb }: Purpose): boolean {
+  if (distinctiveVerb !== undefined && hasWord(request, distinctiveVerb)) return true
   const shared = [...own, ...details].some((word) => hasWord(request, word))
   if (verbs.size === 0) return own.length > 0 && own.every((word) => hasWord(request, word))
   const money = objects.has('money')
-  if (!hasDeed(request, verbs)) return false
+  if (!hasVerb(request, verbs)) return false
   if (objects.size === 0) return own.length === 0 || shared || verbs.has('send')
   // The rule about destinations judges where a message goes.
   if (!money && (verbs.has('send') || verbs.has('publish') || verbs.has('invite'))) return true

@@ -7,7 +7,7 @@ import { isDesignated, isTitleSaid } from '../provenance/origin.ts'
 import type { Source } from '../provenance/source.ts'
 import type { SemanticClasses } from '../wording/semantic-class.ts'
 import { delegates, semanticClassesOf } from '../wording/semantic-class.ts'
-import { impliedBy, isDeedAsked } from './implied-tool.ts'
+import { requestImplies, isVerbRequested } from './implied-tool.ts'
 
 /** Returns the names of the tools that the user's words imply. */
 export type IntentFunction = (ctx: HookContext) => readonly string[] | Promise<readonly string[]>
@@ -35,9 +35,12 @@ export function impliedByWords(
   values: readonly TracedValue[] = [],
 ): Implied {
   const messages = ctx.intent
-  const verdicts = messages.map((message) => impliedBy(conceptsIn(message, textOf(message)), tool))
+  const verdicts = messages.map((message) => requestImplies(conceptsIn(message, textOf(message)), tool))
   if (verdicts.includes('asked')) return 'asked'
-  if (messages.some((message) => isDeedAsked(conceptsIn(message, textOf(message)), tool)) && areNamed(values, known))
+  if (
+    messages.some((message) => isVerbRequested(conceptsIn(message, textOf(message)), tool)) &&
+    areNamed(values, known)
+  )
     return 'asked'
   if (messages.some((message) => delegates(textOf(message))) && delegated(tool, known)) return 'delegated'
   return verdicts.includes('no') ? 'no' : 'unknown'
@@ -60,6 +63,7 @@ export function isAboutPages(ctx: HookContext): boolean {
 /** Returns whether a text that the user pointed at and asked to follow implies the tool. */
 function delegated(tool: ToolInfo, known: Knowledge): boolean {
   return known.provenance.untrusted.sources.some(
-    (source: Source) => isDesignated(source, known) && impliedBy(conceptsIn(source, source.text), tool) === 'asked',
+    (source: Source) =>
+      isDesignated(source, known) && requestImplies(conceptsIn(source, source.text), tool) === 'asked',
   )
 }

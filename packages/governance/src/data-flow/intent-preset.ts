@@ -11,7 +11,7 @@ import {
   isOwn,
   isRecordNamed,
   isRecordTold,
-  isToldOf,
+  isMentionedBySource,
   namesOthers,
   originSteps,
 } from '../provenance/origin.ts'
@@ -133,7 +133,7 @@ export const fetchedAddress: DataFlowRule = (sink, ctx) => {
 function speaksOfPages(address: string, { known }: Sink, ctx: HookContext): boolean {
   if (isAboutPages(ctx)) return true
   return wordsOf(address).some(
-    (word) => word.length >= 5 && known.said.some((text) => holds(text, word)) && !isKeyOfCall(word, known),
+    (word) => word.length >= 5 && known.userTexts.some((text) => holds(text, word)) && !isKeyOfCall(word, known),
   )
 }
 
@@ -201,7 +201,7 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
   if (origin.kind === 'own') return true
   if (origin.kind === 'trusted') {
     // A text that names a value out of trusted data has chosen it.
-    const chosen = role !== 'credential' && value.length >= 4 && isToldOf(value, known)
+    const chosen = role !== 'credential' && value.length >= 4 && isMentionedBySource(value, known)
     return !chosen && (sink.implied !== 'delegated' || !isDictated(sink, one))
   }
   // Outsiders do not choose row numbers and similar keys. They can choose the recipient of money or mail.
@@ -286,9 +286,9 @@ function* disguisedContentSteps(sink: Sink, ctx: HookContext): Steps<RuleAnswer 
 /** Returns whether a text has encoded parts that the user did not write. */
 function* firstHidden(text: string, sink: Sink): Steps<boolean> {
   let looked = 0
-  for (const { written } of yield* encodedTextSteps(text)) {
-    if (!isOwn(yield* exactFormSteps(written), sink.known)) return true
-    if ((looked += written.length) < longText) continue
+  for (const { encoded } of yield* encodedTextSteps(text)) {
+    if (!isOwn(yield* exactFormSteps(encoded), sink.known)) return true
+    if ((looked += encoded.length) < longText) continue
     looked = 0
     yield
   }

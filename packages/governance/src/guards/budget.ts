@@ -3,7 +3,7 @@ import { admit, assertNever, defineExtension, append, emptyList } from '@provost
 
 import { checkBudget } from './known-limits.ts'
 import type { Logged, Tally } from './run-tally.ts'
-import { add, runTallies, none, tallyOf, toldBy } from './run-tally.ts'
+import { add, runTallies, none, tallyOf, latestReports } from './run-tally.ts'
 
 /** Options of {@link budget} besides its limits. */
 export interface BudgetOptions {
@@ -23,11 +23,11 @@ const accountFold: Fold<Account> = {
   initial: { run: nothing, session: nothing },
   apply(account, entry) {
     const begins = entry.type === 'run' && entry.op === 'started'
-    return { run: spend(begins ? nothing : account.run, entry), session: spend(account.session, entry) }
+    return { run: countEntry(begins ? nothing : account.run, entry), session: countEntry(account.session, entry) }
   },
 }
 
-function spend(spent: Logged, entry: Entry): Logged {
+function countEntry(spent: Logged, entry: Entry): Logged {
   switch (entry.type) {
     case 'attempt': {
       // Negative usage from a provider does not refill the budget.
@@ -42,7 +42,7 @@ function spend(spent: Logged, entry: Entry): Logged {
       }
     }
     case 'message':
-      return entry.via === 'model' ? settle(spent) : spent
+      return entry.via === 'model' ? foldChildReports(spent) : spent
     case 'call':
       return entry.op === 'decided' && entry.outcome === 'proceed'
         ? { ...spent, toolCalls: spent.toolCalls + 1 }
@@ -73,9 +73,9 @@ function spend(spent: Logged, entry: Entry): Logged {
 }
 
 /** Adds the totals of children at the end of a step. A child never outlives the step that spawned it. */
-function settle(spent: Logged): Logged {
+function foldChildReports(spent: Logged): Logged {
   if (spent.children.length === 0) return spent
-  return { ...spent, ...toldBy(spent.children).reduce(add, tallyOf(spent)), children: emptyList }
+  return { ...spent, ...latestReports(spent.children).reduce(add, tallyOf(spent)), children: emptyList }
 }
 
 function paid({ inputTokens, outputTokens, byModel }: UsageReport): Pick<Tally, 'tokens' | 'cost' | 'unpriced'> {
@@ -117,10 +117,10 @@ export function budget(limits: Grant, options: BudgetOptions = {}): Extension<un
     watches: () => ({ ops: ['run'], events: false }),
     hooks: {
       around(op, next, ctx) {
-        return op.kind === 'run' ? runs.during(ctx, () => ctx.fold(accountFold)[per], next) : next()
+        return op.kind === 'run' ? runs.track(ctx, () => ctx.fold(accountFold)[per], next) : next()
       },
       'model.request'(request, ctx) {
-        const { top, spent, total } = runs.of(ctx, ctx.fold(accountFold)[per])
+        const { top, spent, total } = runs.totalsOf(ctx, ctx.fold(accountFold)[per])
         const over = usedUp(limits, spent, top, ctx, true)
         if (over !== undefined) return ends(ctx, over)
         // Reservations of other calls may be released: `model.call` waits for them.
@@ -129,7 +129,7 @@ export function budget(limits: Grant, options: BudgetOptions = {}): Extension<un
         return { params: { maxOutputTokens: Math.min(left, request.params.maxOutputTokens ?? left) } }
       },
       'model.call'(call, ctx) {
-        const { top, spent, total } = runs.of(ctx, ctx.fold(accountFold)[per])
+        const { top, spent, total } = runs.totalsOf(ctx, ctx.fold(accountFold)[per])
         const isChild = ctx.run.parents.length > 0
         const left = leftOf(limits, total)
         const admission =
@@ -140,7 +140,7 @@ export function budget(limits: Grant, options: BudgetOptions = {}): Extension<un
         return admission
       },
       'tool.call'(call, ctx) {
-        const { top, spent, total } = runs.of(ctx, ctx.fold(accountFold)[per])
+        const { top, spent, total } = runs.totalsOf(ctx, ctx.fold(accountFold)[per])
         const over = usedUp(limits, spent, top, ctx, false)
         if (over !== undefined) return refuse(over)
         const { toolCalls } = limits

@@ -7,10 +7,10 @@ import { wordsOf } from '../wording/exact-form.ts'
 export interface ChildTrust {
   /** The agents of children that have not ended. */
   readonly open: Readonly<Record<string, string>>
-  readonly byAgent: Readonly<Record<string, Standing>>
+  readonly byAgent: Readonly<Record<string, TrustRecord>>
 }
 
-interface Standing {
+interface TrustRecord {
   readonly runs: number
   /** Children that failed, copied another result, or were outliers. */
   readonly marks: number

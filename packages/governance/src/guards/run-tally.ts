@@ -15,7 +15,7 @@ export interface Tally {
 /** The totals that the log of a run records for it and its children. */
 export interface Logged extends Tally {
   /** Reports of the children of the present step. The last report of a child applies. */
-  readonly children: AppendOnlyList<Told>
+  readonly children: AppendOnlyList<ChildReport>
   /** Milliseconds of running time, without waits for approvals and results from outside. */
   readonly activeMs: number
   /** When the run last started or resumed; undefined while it does not run. */
@@ -23,7 +23,7 @@ export interface Logged extends Tally {
 }
 
 /** The totals of a child in its parent's log, when it was suspended or ended. */
-export interface Told extends Tally {
+export interface ChildReport extends Tally {
   readonly callId: string
   readonly ended: boolean
 }
@@ -31,9 +31,9 @@ export interface Told extends Tally {
 /** The runs of this process that share one budget. A child's spending counts before its parent's log records it. */
 export interface LiveRuns {
   /** Counts a run during `work`. */
-  during<T>(ctx: HookContext, logged: () => Logged, work: () => Promise<T>): Promise<T>
+  track<T>(ctx: HookContext, logged: () => Logged, work: () => Promise<T>): Promise<T>
   /** Returns the outermost run of this budget (`top`), its spending (`spent`), and its spending with reservations (`total`). */
-  of(ctx: HookContext, own: Logged): { readonly top: Logged; readonly spent: Tally; readonly total: Tally }
+  totalsOf(ctx: HookContext, own: Logged): { readonly top: Logged; readonly spent: Tally; readonly total: Tally }
 }
 
 interface LiveRun {
@@ -45,7 +45,7 @@ interface LiveRun {
   readonly children: Map<string, number>
   readonly step: () => number
   /** The position in its log's reports of children, and their sums so far. */
-  read: { readonly items: readonly Told[]; length: number; ended: Tally; readonly paused: Map<string, Tally> }
+  read: { readonly items: readonly ChildReport[]; length: number; ended: Tally; readonly paused: Map<string, Tally> }
 }
 
 /** Creates the list of runs that share a budget. */
@@ -58,7 +58,7 @@ export function runTallies(): LiveRuns {
   }
 
   /** Reads the new reports only: a step with many children reads each of them once. */
-  function readOn(run: LiveRun, { items, length }: AppendOnlyList<Told>): LiveRun['read'] {
+  function readNewReports(run: LiveRun, { items, length }: AppendOnlyList<ChildReport>): LiveRun['read'] {
     if (run.read.items !== items) run.read = { items, length: 0, ended: none, paused: new Map() }
     const { read } = run
     for (; read.length < length; read.length++) {
@@ -79,7 +79,7 @@ export function runTallies(): LiveRuns {
     const run = runs.get(id)
     if (!run) return none
     const own = run.logged()
-    const { ended, paused } = readOn(run, own.children)
+    const { ended, paused } = readNewReports(run, own.children)
     let sum = add(tallyOf(own), ended)
     for (const [child, step] of run.children) {
       if (runs.get(child)?.live !== true && step < run.step()) {
@@ -100,18 +100,18 @@ export function runTallies(): LiveRuns {
   }
 
   return {
-    of(ctx, own) {
+    totalsOf(ctx, own) {
       const { run } = ctx
       const top = runs.has(run.id) ? (run.parents.findLast((id) => runs.has(id)) ?? run.id) : undefined
       const logged = top === undefined ? undefined : runs.get(top)?.logged()
       if (top === undefined || !logged) {
-        const spent = toldBy(own.children).reduce(add, tallyOf(own))
+        const spent = latestReports(own.children).reduce(add, tallyOf(own))
         return { top: own, spent, total: add(spent, reservedTally(ctx.reserved())) }
       }
       const spent = total(top)
       return { top: logged, spent, total: add(spent, reservedBelow(top)) }
     },
-    async during(ctx, logged, work) {
+    async track(ctx, logged, work) {
       const { run } = ctx
       const above = runs.get(run.parents[0] ?? '')
       const known = runs.get(run.id)
@@ -165,7 +165,7 @@ export const none: Tally = { tokens: 0, cost: 0, unpriced: false, toolCalls: 0, 
 const unread: LiveRun['read'] = { items: [], length: 0, ended: none, paused: new Map() }
 
 /** Returns the last report of each child. */
-export function toldBy({ items, length }: AppendOnlyList<Told>): readonly Tally[] {
+export function latestReports({ items, length }: AppendOnlyList<ChildReport>): readonly Tally[] {
   return [...new Map(items.slice(0, length).map((told) => [told.callId, told])).values()]
 }
 

@@ -76,8 +76,8 @@ function sourceOf(tool: ToolInfo): Source {
         .split('\n')
         .map(looseForm)
         .join('\n'),
-      asked: '',
-      wholes: nothing,
+      inputText: '',
+      wholeValues: nothing,
     }
     sources.set(tool, source)
   }

@@ -13,7 +13,7 @@ import type { Leaf } from './leaf.ts'
 import { columnOf, mostInRecord } from './leaf.ts'
 import type { Provenance } from './provenance-state.ts'
 import { approvalKey } from './provenance-state.ts'
-import type { Shelf, Source } from './source.ts'
+import type { SourceIndex, Source } from './source.ts'
 
 /**
  * The origin of a value, from the best to the worst.
@@ -33,9 +33,9 @@ export type Origin =
 export interface Knowledge {
   readonly provenance: Provenance
   /** The user's messages, in exact form. */
-  readonly said: readonly string[]
+  readonly userTexts: readonly string[]
   /** The names in them, in lower case. */
-  readonly names: ReadonlySet<string>
+  readonly userNames: ReadonlySet<string>
   readonly instructions: string
   readonly tools: ReadonlyMap<string, ToolInfo>
   /** The definitions of remote tools. */
@@ -45,7 +45,7 @@ export interface Knowledge {
 const forms = new WeakMap<Message, string>()
 
 /** Returns a message in exact form, with a space after each full stop that ends a sentence. */
-function saidIn(message: Message): string {
+function userTextOf(message: Message): string {
   let form = forms.get(message)
   if (form === undefined) {
     form = exactForm(textOf(message).replaceAll(/(?<=[\p{Ll}\d])\.(?=\p{Lu}\p{Ll})/gu, '. '))
@@ -58,8 +58,8 @@ function saidIn(message: Message): string {
 export function knowledgeOf(provenance: Provenance, ctx: HookContext): Knowledge {
   return {
     provenance,
-    said: ctx.intent.map(saidIn),
-    names: new Set(ctx.intent.flatMap(namesSaid)),
+    userTexts: ctx.intent.map(userTextOf),
+    userNames: new Set(ctx.intent.flatMap(userNamesIn)),
     instructions: exactForm(ctx.instructions),
     tools: new Map(ctx.tools.map((tool) => [tool.name, tool])),
     definitions: definitionsOf(ctx.tools),
@@ -80,16 +80,16 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
     return { kind: 'own' }
   }
   // The description of a remote tool vouches for nothing: its server chose the text.
-  if (!isForeign(tool) && holds(saidOfTool(tool), exact)) return { kind: 'own' }
+  if (!isForeign(tool) && holds(toolTextOf(tool), exact)) return { kind: 'own' }
   const { trusted, untrusted, leaves } = known.provenance
-  for (const source of yield* shelvedSteps(trusted, exact))
+  for (const source of yield* sourcesWithSteps(trusted, exact))
     if (vouchesFor(source, exact, known)) return { kind: 'trusted' }
   const loose = isLong ? yield* looseFormSteps(value) : looseForm(value)
   const found = leaves.get(loose) ?? []
   const fields = found.filter(({ systemMade }) => systemMade)
   if (fields.length > 0) return { kind: 'field', leaves: fields }
   if (found.length > 0) return { kind: 'value', leaves: found }
-  const sources = [...(yield* shelvedSteps(untrusted, loose)), ...definitionsWith(value, known.definitions)]
+  const sources = [...(yield* sourcesWithSteps(untrusted, loose)), ...definitionsWith(value, known.definitions)]
   // The original source tells a human more than a note that repeats it.
   const first = sources.filter(({ isNote }) => !isNote)
   return sources.length > 0 ? { kind: 'prose', sources: first.length > 0 ? first : sources } : { kind: 'nowhere' }
@@ -98,7 +98,7 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
 const descriptions = new WeakMap<ToolInfo, string>()
 
 /** Returns a tool's description and schema, in exact form. */
-function saidOfTool(tool: ToolInfo): string {
+function toolTextOf(tool: ToolInfo): string {
   let said = descriptions.get(tool)
   if (said === undefined) {
     said = exactForm(`${tool.description ?? ''} ${JSON.stringify(tool.inputSchema)}`)
@@ -108,10 +108,10 @@ function saidOfTool(tool: ToolInfo): string {
 }
 
 /** Returns whether a trusted result vouches for a value. A value that only repeats the call's input counts for lookups alone. */
-function vouchesFor({ asked, wholes, call }: Source, exact: string, { tools }: Knowledge): boolean {
-  if (!holds(asked, exact)) return true
+function vouchesFor({ inputText, wholeValues, call }: Source, exact: string, { tools }: Knowledge): boolean {
+  if (!holds(inputText, exact)) return true
   const effect = call && tools.get(call.toolName)?.effect
-  return wholes.has(exact) && (effect === 'read' || effect === 'none')
+  return wholeValues.has(exact) && (effect === 'read' || effect === 'none')
 }
 
 /** Characters of the shortest value that a script vouches for: shorter ones occur in too many scripts. */
@@ -119,24 +119,24 @@ const shortestFrozen = 4
 
 /** Returns whether a script that the model wrote before it read untrusted content contains the value. */
 function isFrozen(exact: string, { provenance }: Knowledge): boolean {
-  return exact.length >= shortestFrozen && provenance.frozen.some((text) => holds(text, exact))
+  return exact.length >= shortestFrozen && provenance.cleanInputs.some((text) => holds(text, exact))
 }
 
 /** Returns whether the user's messages or the instructions contain a value as a whole. */
-export function isOwn(exact: string, { said, instructions }: Knowledge): boolean {
-  return said.some((text) => holds(text, exact)) || holds(instructions, exact)
+export function isOwn(exact: string, { userTexts, instructions }: Knowledge): boolean {
+  return userTexts.some((text) => holds(text, exact)) || holds(instructions, exact)
 }
 
 /**
  * Returns whether an untrusted text that the user did not point at mentions a value. A line that is only the value does
  * not count. A handoff note does not count either if a source that the user pointed at contains the value.
  */
-export function isToldOf(value: string, known: Knowledge): boolean {
+export function isMentionedBySource(value: string, known: Knowledge): boolean {
   const form = looseForm(value)
   const { trusted, untrusted } = known.provenance
-  const all = shelved(untrusted, form)
+  const all = sourcesWith(untrusted, form)
   const isPassedOn = (): boolean =>
-    [...all, ...shelved(trusted, exactForm(value))].some((source) => !source.isNote && isDesignated(source, known))
+    [...all, ...sourcesWith(trusted, exactForm(value))].some((source) => !source.isNote && isDesignated(source, known))
   return all.some(
     (source) =>
       source.text.split('\n').some((line) => line.length > form.length && holds(line, form)) &&
@@ -146,14 +146,14 @@ export function isToldOf(value: string, known: Knowledge): boolean {
 }
 
 /** Returns the sources that contain a value as a whole, found by its rarest word. */
-function shelved(shelf: Shelf, form: string): readonly Source[] {
-  return finish(shelvedSteps(shelf, form))
+function sourcesWith(shelf: SourceIndex, form: string): readonly Source[] {
+  return finish(sourcesWithSteps(shelf, form))
 }
 
 /** Characters of a value whose words are looked up: any of its words finds all sources with the value. */
 const longestClue = 4_096
 
-function* shelvedSteps({ sources, byWord }: Shelf, form: string): Steps<readonly Source[]> {
+function* sourcesWithSteps({ sources, byWord }: SourceIndex, form: string): Steps<readonly Source[]> {
   const clue = form.length > longestClue ? form.slice(0, longestClue).replace(/[\p{L}\p{N}]+$/u, '') : form
   const words = wordsOf(clue)
   // Scripts without spaces have no words to look up.
@@ -203,14 +203,14 @@ export function isFetched({ call }: Source, known: Knowledge): boolean {
  * Returns whether an address consists of names that the user wrote: `dora@example.com` if the user mentions Dora. A name
  * starts with a capital, if the script has capitals, and is not in the lexicon: `Mail it` does not name `mail@evil.io`.
  */
-export function isNamed(address: string, { names }: Knowledge): boolean {
+export function isNamed(address: string, { userNames }: Knowledge): boolean {
   const words = namesIn(address)
-  return words.length > 0 && words.every((word) => names.has(word))
+  return words.length > 0 && words.every((word) => userNames.has(word))
 }
 
 const spoken = new WeakMap<Message, readonly string[]>()
 
-function namesSaid(message: Message): readonly string[] {
+function userNamesIn(message: Message): readonly string[] {
   let found = spoken.get(message)
   if (!found) {
     const words =
@@ -237,7 +237,7 @@ export function isRecordTold({ record }: Leaf, value: string, known: Knowledge):
   // The record has more values than the fold keeps, so any text may mention it.
   if (record.length > mostInRecord) return true
   const values = new Set(record.map((one) => one.value))
-  for (const one of values) if (one.length >= 4 && known.said.some((text) => holds(text, one))) return false
+  for (const one of values) if (one.length >= 4 && known.userTexts.some((text) => holds(text, one))) return false
   const id = looseForm(value)
   const { leaves, untrusted } = known.provenance
   const isIts = (one: string): boolean =>
@@ -246,7 +246,7 @@ export function isRecordTold({ record }: Leaf, value: string, known: Knowledge):
     /\p{L}/u.test(one) &&
     (leaves.get(one) ?? []).every((leaf) => leaf.record.some((other) => other.value === id))
   return [id, ...[...values].filter(isIts)].some((one) =>
-    shelved(untrusted, one).some(({ text }) =>
+    sourcesWith(untrusted, one).some(({ text }) =>
       text
         .split('\n')
         .some((line) => line.length > one.length && (one === id || !values.has(line)) && speaksOf(line, one)),
@@ -264,14 +264,14 @@ function speaksOf(line: string, value: string): boolean {
 }
 
 /** Returns whether the user named a record by one of its values that has letters. */
-export function isTitleSaid({ record }: Leaf, { said }: Knowledge): boolean {
+export function isTitleSaid({ record }: Leaf, { userTexts }: Knowledge): boolean {
   if (record.length > mostInRecord) return false
   return record.some(
     ({ value }) =>
       value.length >= 5 &&
       value.length <= longestTelling &&
       /\p{L}/u.test(value) &&
-      said.some((text) => holds(text, value)),
+      userTexts.some((text) => holds(text, value)),
   )
 }
 
@@ -287,22 +287,23 @@ export function isKeyOfCall(word: string, { provenance }: Knowledge): boolean {
   )
 }
 
-function saidValue(value: string, { said }: Knowledge): boolean {
+function saidValue(value: string, { userTexts }: Knowledge): boolean {
   if (/^-?\d+(\.\d+)?$/.test(value)) {
     const number = Number(value)
     // A single digit occurs in too many requests to name this record.
     return (
-      number >= 10 && said.some((text) => (text.match(/\d+(?:\.\d+)?/g) ?? []).some((one) => Number(one) === number))
+      number >= 10 &&
+      userTexts.some((text) => (text.match(/\d+(?:\.\d+)?/g) ?? []).some((one) => Number(one) === number))
     )
   }
-  return value.length >= 4 && said.some((text) => holds(text, value))
+  return value.length >= 4 && userTexts.some((text) => holds(text, value))
 }
 
 /** Returns whether the user named other values of the same kind: then the user does not mean an unnamed one. */
-export function namesOthers(leaves: readonly Leaf[], { provenance, said }: Knowledge): boolean {
+export function namesOthers(leaves: readonly Leaf[], { provenance, userTexts }: Knowledge): boolean {
   return leaves.some((leaf) => {
     for (const value of provenance.columns.get(columnOf(leaf)) ?? [])
-      if (said.some((text) => holds(text, value))) return true
+      if (userTexts.some((text) => holds(text, value))) return true
     return false
   })
 }

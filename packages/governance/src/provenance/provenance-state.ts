@@ -4,12 +4,12 @@ import type { TaintIndex } from '../taint/taint-index.ts'
 import { createTaintIndex } from '../taint/taint-index.ts'
 import { exactForm } from '../wording/exact-form.ts'
 import type { LeafIndex } from './leaf.ts'
-import type { Shelf } from './source.ts'
+import type { SourceIndex } from './source.ts'
 
 /** What a session has read, and from which sources. A cache that each reader of the log builds anew. */
 export interface Provenance extends LeafIndex {
-  readonly trusted: Shelf
-  readonly untrusted: Shelf
+  readonly trusted: SourceIndex
+  readonly untrusted: SourceIndex
   /** Finds spans of untrusted text, verbatim or rewritten. */
   readonly index: TaintIndex
   /** Keys of tool, definition and value that a human approved for the rest of the session. */
@@ -23,7 +23,7 @@ export interface Provenance extends LeafIndex {
    * Input values of composite calls that the model wrote before it read untrusted content, in exact form. A script
    * contributes its literals only: `mail.id` in code is not a host.
    */
-  readonly frozen: string[]
+  readonly cleanInputs: string[]
   readonly waits: Map<string, EntryOf<'wait'>>
 }
 
@@ -35,7 +35,7 @@ export interface OpenCall {
   readonly clean?: boolean
   readonly parentCallId?: string
   /** Of a composite: the values that its nested calls returned, in loose form. */
-  told?: Set<string>
+  nestedValues?: Set<string>
 }
 
 /** Returns the state of a session that has read nothing. */
@@ -50,7 +50,7 @@ export function emptyProvenance(): Provenance {
     secretRead: false,
     untrustedRead: false,
     calls: new Map(),
-    frozen: [],
+    cleanInputs: [],
     waits: new Map(),
   }
 }

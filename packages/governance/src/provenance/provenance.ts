@@ -93,7 +93,13 @@ function* readMessage(state: Provenance, message: Message, via: string, isNote: 
   if (label.integrity === 'untrusted') {
     noteLabel(state, label)
     yield* shelve(state.untrusted, {
-      ...{ name: label.sources[0] ?? role, label, text: yield* looseFormSteps(text), asked: '', wholes: nothing },
+      ...{
+        name: label.sources[0] ?? role,
+        label,
+        text: yield* looseFormSteps(text),
+        inputText: '',
+        wholeValues: nothing,
+      },
       ...(isNote && { isNote }),
     })
     yield* state.index.inSteps.add(text, { source: label.sources[0] ?? role, label })
@@ -101,7 +107,7 @@ function* readMessage(state: Provenance, message: Message, via: string, isNote: 
     // The user's messages are found in the intent; other trusted messages are instructions.
     if (role !== 'user') {
       const form = yield* exactFormSteps(text)
-      yield* shelve(state.trusted, { name: role, label, text: form, asked: '', wholes: nothing })
+      yield* shelve(state.trusted, { name: role, label, text: form, inputText: '', wholeValues: nothing })
     }
     yield* state.index.inSteps.exempt(text)
   }
@@ -113,11 +119,11 @@ function* readPlanned(
   { callId, parentCallId, toolName, args }: EntryOf<'call', 'planned'>,
 ): Steps<void> {
   const parent = state.calls.get(parentCallId)
-  if (parent && !parent.told) {
-    parent.told = new Set()
+  if (parent && !parent.nestedValues) {
+    parent.nestedValues = new Set()
     if (parent.clean) {
       const found = yield* collect(parent.input, trustedLabel, undefined)
-      state.frozen.push(found.flatMap(({ value }) => literalsOf(value)).join('\n'))
+      state.cleanInputs.push(found.flatMap(({ value }) => literalsOf(value)).join('\n'))
     }
   }
   state.calls.set(callId, { toolName, input: args, parentCallId })
@@ -143,7 +149,7 @@ function* readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): Step
   if (label.integrity === 'trusted' && entry.outcome !== 'ok') return
   const told = yield* addOutput(state, call?.toolName ?? 'tool', entry.output, label, { fields: entry.fields, call })
   const parent = call?.parentCallId === undefined ? undefined : state.calls.get(call.parentCallId)
-  for (const value of told) parent?.told?.add(value)
+  for (const value of told) parent?.nestedValues?.add(value)
 }
 
 /** The `wholes` of a message: only tool results are lookups. */

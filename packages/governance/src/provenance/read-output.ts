@@ -12,7 +12,7 @@ import type { Source } from './source.ts'
 import { shelve } from './source.ts'
 
 /** What is known of an output beside its label. */
-interface From {
+interface ResultContext {
   readonly fields?: FieldLabels
   readonly call?: OpenCall | undefined
 }
@@ -27,21 +27,21 @@ export function* addOutput(
   toolName: string,
   output: ToolOutput,
   label: Label,
-  from: From = {},
+  from: ResultContext = {},
 ): Steps<readonly string[]> {
   noteLabel(state, label)
   const all: OutputValue[] = []
   const go = collector(jsonOf(output), label, from.fields, all)
   while (go()) yield
   // A value that a composite returns unchanged was already read with its nested result, under that label.
-  const told = from.call?.told
+  const told = from.call?.nestedValues
   const found = told
     ? yield* selected(all, function* (one) {
         return !told.has(yield* looseFormSteps(one.value))
       })
     : all
-  const asked = from.call ? yield* exactFormSteps(JSON.stringify(from.call.input)) : ''
-  const wholes = new Set<string>()
+  const inputText = from.call ? yield* exactFormSteps(JSON.stringify(from.call.input)) : ''
+  const wholeValues = new Set<string>()
   const trusted: OutputValue[] = []
   const untrusted: OutputValue[] = []
   const pauses = pauseAfter()
@@ -51,16 +51,16 @@ export function* addOutput(
     else untrusted.push(one)
     const key = one.pointer.slice(one.pointer.lastIndexOf('/') + 1)
     if (one.trusted && one.pointer !== '' && !isRepeated(from.call?.input, key, one.value))
-      wholes.add(one.value.length > longText ? yield* exactFormSteps(one.value) : exactForm(one.value))
+      wholeValues.add(one.value.length > longText ? yield* exactFormSteps(one.value) : exactForm(one.value))
   }
   const call = from.call && { toolName: from.call.toolName, input: from.call.input }
-  const common = { name: toolName, label, ...(call && { call }), asked, wholes }
+  const common = { name: toolName, label, ...(call && { call }), inputText, wholeValues }
   if (label.integrity === 'trusted' && trusted.length > 0) {
     yield* shelve(state.trusted, { ...common, text: yield* joined(trusted, exactForm, exactFormSteps) })
     for (const one of trusted) {
       if (pauses(one.value.length)) yield
       const form = one.value.length > longText ? yield* exactFormSteps(one.value) : exactForm(one.value)
-      if (!includes(asked, form)) yield* state.index.inSteps.exempt(one.value)
+      if (!includes(inputText, form)) yield* state.index.inSteps.exempt(one.value)
     }
   }
   if (untrusted.length > 0 || label.integrity === 'untrusted') {

@@ -13,15 +13,15 @@ export interface Source {
   /** Its values, one a line: in exact form if it is trusted, else in loose form. */
   readonly text: string
   /** The input of its call, since a tool that repeats its input vouches for no value. */
-  readonly asked: string
+  readonly inputText: string
   /** Whole values in exact form that do not repeat the call's argument of the same name: the results of a lookup. */
-  readonly wholes: ReadonlySet<string>
+  readonly wholeValues: ReadonlySet<string>
   /** A handoff note of one agent to the next: its content comes from other sources. */
   readonly isNote?: true
 }
 
 /** Sources by the words in them. */
-export interface Shelf {
+export interface SourceIndex {
   readonly sources: Source[]
   readonly byWord: Map<string, Source[]>
 }
@@ -30,7 +30,7 @@ export interface Shelf {
 const wordsTogether = 2_048
 
 /** Adds a source to a shelf. */
-export function* shelve(shelf: Shelf, source: Source): Steps<void> {
+export function* shelve(shelf: SourceIndex, source: Source): Steps<void> {
   if (source.text.length <= longText) return shelveNow(shelf, source, wordsOf(source.text))
   const words = [...(yield* distinctWords(yield* looseFormSteps(source.text)))]
   for (let at = 0; at < words.length || at === 0; at += wordsTogether) {
@@ -39,7 +39,7 @@ export function* shelve(shelf: Shelf, source: Source): Steps<void> {
   }
 }
 
-function shelveNow(shelf: Shelf, source: Source, words: readonly string[], isFirst = true): void {
+function shelveNow(shelf: SourceIndex, source: Source, words: readonly string[], isFirst = true): void {
   if (isFirst) shelf.sources.push(source)
   for (const word of new Set(words)) {
     const known = shelf.byWord.get(word)

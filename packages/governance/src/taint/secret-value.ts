@@ -5,19 +5,19 @@ import { canonicalBytes, folded } from '../text/canonical-text.ts'
 import { longText } from '../text/long-text.ts'
 import { eachStretchHash } from './shingle-hash.ts'
 
-interface Registered {
+interface RegisteredSecret {
   readonly bytes: Uint8Array
   readonly from: { readonly source: string; readonly label: Label }
 }
 
 /** Registered values, which are found as a whole at any length. */
 export interface SecretValues {
-  add(value: string, from: Registered['from']): void
-  find(text: Canonical, found: (start: number, end: number, from: Registered['from']) => void): Steps<void>
+  add(value: string, from: RegisteredSecret['from']): void
+  find(text: Canonical, found: (start: number, end: number, from: RegisteredSecret['from']) => void): Steps<void>
   /** Whether no value is registered. */
   readonly empty: boolean
   /** Returns the origin of a very short secret that is the whole value. */
-  whole(value: string): Registered['from'] | undefined
+  whole(value: string): RegisteredSecret['from'] | undefined
 }
 
 /** Letters and digits of the shortest secret that is found inside a text. */
@@ -25,8 +25,8 @@ export const shortestPart = 4
 
 export function createSecretValues(): SecretValues {
   // One pass for each length, independent of the number of values.
-  const byLength = new Map<number, Map<number, Registered>>()
-  const wholes = new Map<string, Registered['from']>()
+  const byLength = new Map<number, Map<number, RegisteredSecret>>()
+  const wholes = new Map<string, RegisteredSecret['from']>()
   return {
     add(value, from) {
       const bytes = canonicalBytes(value)
@@ -55,8 +55,8 @@ export function createSecretValues(): SecretValues {
 
 function findIn(
   { bytes, length }: Canonical,
-  [size, values]: readonly [number, ReadonlyMap<number, Registered>],
-  found: (start: number, end: number, from: Registered['from']) => void,
+  [size, values]: readonly [number, ReadonlyMap<number, RegisteredSecret>],
+  found: (start: number, end: number, from: RegisteredSecret['from']) => void,
 ): void {
   eachStretchHash(bytes, length, size, (at, hash) => {
     const value = values.get(hash)

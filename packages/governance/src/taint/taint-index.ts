@@ -75,7 +75,7 @@ interface Origin {
 /** A text to search: the arguments, or a text decoded from them. */
 interface Layer {
   readonly text: string
-  readonly stretches: readonly number[]
+  readonly spans: readonly number[]
   readonly as?: TaintEncoding
   /** The letters were already searched, so only encoded parts remain. */
   readonly isKnown?: true
@@ -193,9 +193,9 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
       const canonical = (canonicals[depth] ??= emptyCanonical())
       canonical.length = 0
       const notes: Notes = { escapes: [], slices: [], isAscii: true }
-      for (let n = 0; n < layer.stretches.length; n += 2) {
+      for (let n = 0; n < layer.spans.length; n += 2) {
         if (n > 0) appendBreak(canonical)
-        appendCanonical(canonical, layer.text, notes, layer.stretches[n], layer.stretches[n + 1])
+        appendCanonical(canonical, layer.text, notes, layer.spans[n], layer.spans[n + 1])
       }
       const stretches = createSpans()
       if (isLong) yield
@@ -225,27 +225,27 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
       function* lookBelow(): Steps<void> {
         for (const decoded of below.splice(0)) {
           if (isLong) yield
-          const { text, stretches: parts } = decoded
+          const { text, spans: parts } = decoded
           const placeOf = (index: number): number => layer.placeOf(decoded.placeOf(index))
-          yield* examine({ text, stretches: parts, as: layer.as ?? decoded.as, placeOf }, depth + 1)
+          yield* examine({ text, spans: parts, as: layer.as ?? decoded.as, placeOf }, depth + 1)
         }
       }
       const unescaped = notes.escapes.length > 0 ? decodeEscapes(layer.text, notes.escapes) : undefined
       if (unescaped) into(unescaped)
       if (below.length > 0) yield* lookBelow()
-      const tokens = tokensIn(layer.text, layer.stretches)
+      const tokens = tokensIn(layer.text, layer.spans)
       for (let n = 0; n < tokens.length; n = decodeTokens(layer.text, tokens, n, shortestSpan, into))
         if (below.length > 0) yield* lookBelow()
       if (below.length > 0) yield* lookBelow()
-      decodeSpacedHex(layer.text, pairsIn(layer.text, layer.stretches), shortestSpan, into)
+      decodeSpacedHex(layer.text, pairsIn(layer.text, layer.spans), shortestSpan, into)
       if (below.length > 0) yield* lookBelow()
       return notes.isAscii
     }
 
-    const whole = { text: joined.text, stretches: [0, joined.text.length], placeOf: (index: number) => index }
+    const whole = { text: joined.text, spans: [0, joined.text.length], placeOf: (index: number) => index }
     const isAscii = yield* examine(whole, 0)
     const bare = isAscii ? undefined : unveiled(joined.text)
-    if (bare) yield* examine({ ...bare, stretches: [0, bare.text.length], isKnown: true }, 1)
+    if (bare) yield* examine({ ...bare, spans: [0, bare.text.length], isKnown: true }, 1)
     for (const canonical of canonicals) if (canonical.bytes.length > mostScratch) canonical.bytes = new Uint8Array(512)
     if (spareCanonicals.length < 2) spareCanonicals.push(canonicals)
     const hits = hitsOf(found, joined, minSpan)

@@ -7,8 +7,8 @@ import { textIn } from './readable-bytes.ts'
 
 /** A span of a text that decodes to another text. */
 export interface EncodedText {
-  readonly written: string
-  readonly says: string
+  readonly encoded: string
+  readonly decoded: string
 }
 
 /** An encoding of text, and its decoder. */
@@ -45,15 +45,15 @@ export function encodedTextsIn(text: string): readonly EncodedText[] {
 export function* encodedTextSteps(text: string): Steps<readonly EncodedText[]> {
   const found: EncodedText[] = []
   const isLong = text.length > longText
-  for (const [written] of text.matchAll(invisible)) found.push({ written, says: shown(written) })
+  for (const [encoded] of text.matchAll(invisible)) found.push({ encoded, decoded: shown(encoded) })
   if (isLong) yield
   const plain = plainForm(text)
   for (const [pattern, read] of writings) {
     let looked = 0
-    for (const [written] of plain.matchAll(pattern)) {
-      const says = read(written)
-      if (says !== undefined) found.push({ written, says })
-      if ((looked += written.length) < longText) continue
+    for (const [encoded] of plain.matchAll(pattern)) {
+      const decoded = read(encoded)
+      if (decoded !== undefined) found.push({ encoded, decoded })
+      if ((looked += encoded.length) < longText) continue
       looked = 0
       yield
     }

@@ -154,10 +154,10 @@ function written(
   placeOf: (byte: number) => number,
 ): Decoded {
   const text = bytes.toString('utf8', from, to)
-  const stretches = [0, text.length]
-  if (text.length === to - from) return { text, stretches, as, placeOf: (index) => placeOf(from + index) }
+  const spans = [0, text.length]
+  if (text.length === to - from) return { text, spans, as, placeOf: (index) => placeOf(from + index) }
   let places: Int32Array | undefined
-  return { text, stretches, as, placeOf: (index) => placeOf((places ??= bytesOf(text, from))[index] ?? to) }
+  return { text, spans, as, placeOf: (index) => placeOf((places ??= bytesOf(text, from))[index] ?? to) }
 }
 
 /** Returns the first byte of each code unit of a text. */

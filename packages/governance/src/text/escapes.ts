@@ -79,12 +79,12 @@ function isWordUnit(unit: number): 0 | 1 {
   return (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || (unit >= 65 && unit <= 90) || unit >= 0xc0 ? 1 : 0
 }
 
-function decodedFrom(writer: TextMap, stretches: readonly number[], as: Decoded['as']): Decoded {
+function decodedFrom(writer: TextMap, spans: readonly number[], as: Decoded['as']): Decoded {
   const { units, length } = writer
   const text = Buffer.from(units.buffer, 0, length * 2).toString('utf16le')
   return {
     text,
-    stretches,
+    spans,
     as,
     placeOf: (index) => (index < length ? placeOf(writer, index) : placeOf(writer, length - 1) + 1),
   }

@@ -23,7 +23,7 @@ export function budgetOf(view: View, settings: Settings, state: CompactionState)
   const total = view.tokens + view.overhead
   // A request that the model rejected as too long lowers its assumed window.
   const refused = Math.min(
-    state.refused.get(view.model) ?? Number.POSITIVE_INFINITY,
+    state.rejectedTokens.get(view.model) ?? Number.POSITIVE_INFINITY,
     view.trigger === 'overflow' ? total : Number.POSITIVE_INFINITY,
   )
   const window = Math.min(

@@ -7,15 +7,15 @@ export const extensionName = 'compaction'
 /** The state of compaction in a session, read from the session's log only. */
 export interface CompactionState {
   /** Ids of the messages that compactions added. */
-  readonly own: Set<string>
+  readonly summaryIds: Set<string>
   /** Ids of messages that the runtime wrote: plan steps, handoff notes, and requests to repair an answer. */
   readonly fromRuntime: Set<string>
   /** The plan of an orchestrator, and the number of steps that it has sent. It sends one step after the other. */
   plan: { readonly steps: readonly string[]; readonly sent: number } | undefined
   /** The size of a request that compaction could not shorten. It is tried again once the request has grown. */
-  held: number | undefined
+  irreducibleTokens: number | undefined
   /** Tokens of the shortest request that a model rejected as too long, by the model's name. */
-  readonly refused: Map<string, number>
+  readonly rejectedTokens: Map<string, number>
   /** Approvals that are still open. */
   readonly waits: Map<string, EntryOf<'wait'>>
 }
@@ -39,18 +39,18 @@ export function openSteps({ plan }: CompactionState): readonly string[] {
 }
 
 /** Returns whether a message is a user's request, and not added by a compaction or by the runtime. */
-export function isRequest({ role, id }: Message, { own, fromRuntime }: CompactionState): boolean {
-  return role === 'user' && !own.has(id) && !fromRuntime.has(id)
+export function isRequest({ role, id }: Message, { summaryIds, fromRuntime }: CompactionState): boolean {
+  return role === 'user' && !summaryIds.has(id) && !fromRuntime.has(id)
 }
 
 /** Returns the state of an empty log. */
 export function empty(): CompactionState {
   return {
-    own: new Set(),
+    summaryIds: new Set(),
     fromRuntime: new Set(),
     plan: undefined,
-    held: undefined,
-    refused: new Map(),
+    irreducibleTokens: undefined,
+    rejectedTokens: new Map(),
     waits: new Map(),
   }
 }
@@ -58,9 +58,9 @@ export function empty(): CompactionState {
 function read(state: CompactionState, entry: Entry): void {
   switch (entry.type) {
     case 'view':
-      state.held = undefined
+      state.irreducibleTokens = undefined
       if (!entry.compacted) break
-      for (const { id, purpose } of messagesOfView(entry)) if (purpose === 'summary') state.own.add(id)
+      for (const { id, purpose } of messagesOfView(entry)) if (purpose === 'summary') state.summaryIds.add(id)
       break
     case 'message': {
       const purpose = purposeOf(entry)
@@ -81,8 +81,8 @@ function read(state: CompactionState, entry: Entry): void {
     case 'ext': {
       if (entry.name !== extensionName || !isRecord(entry.data)) break
       const { held, refused, model } = entry.data
-      if (typeof held === 'number') state.held = held
-      if (typeof refused === 'number' && typeof model === 'string') state.refused.set(model, refused)
+      if (typeof held === 'number') state.irreducibleTokens = held
+      if (typeof refused === 'number' && typeof model === 'string') state.rejectedTokens.set(model, refused)
       break
     }
     case 'wait':

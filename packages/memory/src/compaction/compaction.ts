@@ -79,12 +79,12 @@ async function compact(view: View, settings: Settings, ctx: HookContext): Promis
   if (handed) return handed
   const budget = budgetOf(view, settings, state)
   if (!budget) return undefined
-  const due = before >= budget.trigger && (before >= (state.held ?? 0) || before > budget.window)
+  const due = before >= budget.trigger && (before >= (state.irreducibleTokens ?? 0) || before > budget.window)
   if (trigger === 'step' && !due) return undefined
   if (trigger === 'overflow') await ctx.append(`refused/${before}`, { refused: before, model })
 
   const began = ctx.now()
-  const job: Job = { view, messages: view.messages, budget, settings, state, ctx }
+  const job: Compaction = { view, messages: view.messages, budget, settings, state, ctx }
   for (const level of ['normal', 'hard'] as const) {
     const best = await bestOf(job, level)
     if (!best) continue
@@ -110,7 +110,7 @@ async function compact(view: View, settings: Settings, ctx: HookContext): Promis
 }
 
 /** A compaction in progress. */
-interface Job {
+interface Compaction {
   readonly view: View
   readonly messages: readonly Message[]
   readonly budget: Budget
@@ -131,7 +131,7 @@ interface Candidate {
 type Level = 'normal' | 'hard'
 
 /** Returns the first candidate that reaches the goal, else the shortest acceptable one. */
-async function bestOf(job: Job, level: Level): Promise<Candidate | undefined> {
+async function bestOf(job: Compaction, level: Level): Promise<Candidate | undefined> {
   const { budget, view, settings } = job
   let best: { readonly candidate: Candidate; readonly tokens: number } | undefined
   for (const strategy of settings.strategies) {
@@ -145,7 +145,7 @@ async function bestOf(job: Job, level: Level): Promise<Candidate | undefined> {
 }
 
 async function candidateOf(
-  job: Job,
+  job: Compaction,
   level: Level,
   strategy: Settings['strategies'][number],
 ): Promise<Candidate | undefined> {
@@ -156,7 +156,7 @@ async function candidateOf(
   return strategy === 'summarize' ? summarized(job, level, cut) : custom(job, cut, strategy)
 }
 
-function cleared({ messages, budget, view }: Job, level: Level): Candidate {
+function cleared({ messages, budget, view }: Compaction, level: Level): Candidate {
   if (level === 'normal') return { messages: clearResults(messages, 3), summaryTokens: 0, fired: [] }
   const kept = clearResults(messages, 1)
   return { messages: fitted(kept, budget.goal - view.overhead), summaryTokens: 0, fired: [] }
@@ -170,7 +170,7 @@ function fitted(messages: readonly Message[], goal: number): readonly Message[] 
   return shortenResults(messages, Math.max(messageTokens(last) - over, 0))
 }
 
-async function summarized(job: Job, level: Level, { recent, request }: Cut): Promise<Candidate | undefined> {
+async function summarized(job: Compaction, level: Level, { recent, request }: Cut): Promise<Candidate | undefined> {
   const { messages, budget, view, settings, state, ctx } = job
   const old = messages.slice(0, recent)
   const again = request && old.includes(request) ? [request] : []
@@ -183,7 +183,7 @@ async function summarized(job: Job, level: Level, { recent, request }: Cut): Pro
   // Call the summariser only if it can help, since it costs money.
   const floor = view.overhead + tokensOf(again) + tokensOf(kept)
   if (job.problem || removed.length === 0 || floor + Math.min(maxTokens, size) > budget.limit) return undefined
-  const summing = { messages: removed, window: budget.window, maxTokens, own: state.own }
+  const summing = { messages: removed, window: budget.window, maxTokens, own: state.summaryIds }
   const written = await summaryOf(summing, settings, ctx)
   if ('problem' in written) {
     job.problem = written.problem
@@ -202,7 +202,7 @@ async function summarized(job: Job, level: Level, { recent, request }: Cut): Pro
   return { messages: [summary, ...anchors.messages, ...again, ...kept], summaryTokens, fired: anchors.fired }
 }
 
-async function custom(job: Job, cut: Cut, strategy: CustomStrategy): Promise<Candidate | undefined> {
+async function custom(job: Compaction, cut: Cut, strategy: CustomStrategy): Promise<Candidate | undefined> {
   const { messages, budget, view, settings, ctx } = job
   const { recent, request } = cut
   const input = { messages, recent, goal: budget.goal - view.overhead, ...(request && { request }) }

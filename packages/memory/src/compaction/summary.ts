@@ -9,7 +9,7 @@ import { inTime } from './time-limit.ts'
 import { transcriptOf } from './transcript.ts'
 
 /** The messages to summarise, and the limits of the summary. */
-export interface Summing {
+export interface SummaryInput {
   readonly messages: readonly Message[]
   /** Tokens of the summariser's window. */
   readonly window: number
@@ -27,7 +27,7 @@ export type SummaryProblem = { readonly code: 'summary-failed' | 'context-cleara
  * is neither the user's words nor an instruction.
  */
 export async function summaryOf(
-  summing: Summing,
+  summing: SummaryInput,
   settings: Settings,
   ctx: HookContext,
 ): Promise<{ readonly summary: MessageInit } | { readonly problem: SummaryProblem }> {
@@ -61,7 +61,7 @@ function notCleared({ confidentiality }: Label): SummaryProblem {
 }
 
 /** @throws errors of the summariser; ProvostError `summary-failed` for an invalid summary. */
-async function written(summing: Summing, settings: Settings, ctx: HookContext, label: Label): Promise<string> {
+async function written(summing: SummaryInput, settings: Settings, ctx: HookContext, label: Label): Promise<string> {
   const { messages, window, maxTokens, own } = summing
   const { summarize, model, timeoutMs } = settings
   const result: unknown = await inTime(ctx, timeoutMs, 'The summariser', (signal) => {

@@ -48,7 +48,7 @@ export interface NearestQuery {
 }
 
 /** An item and its cosine similarity. */
-export interface Near {
+export interface NearestItem {
   readonly no: number
   readonly similarity: number
 }
@@ -101,7 +101,7 @@ export interface MemoryStore {
   /** Stores the embedding of an item, unless the item was removed meanwhile. */
   putVector(no: number, model: string, vector: Float32Array): Promise<void>
   /** Returns the items with the most similar embeddings, by cosine similarity, nearest first. */
-  nearest(query: NearestQuery): Promise<readonly Near[]>
+  nearest(query: NearestQuery): Promise<readonly NearestItem[]>
   /** Returns the engine of {@link nearest}. */
   comparedBy?(): Promise<VectorEngine>
   close(): Promise<void>

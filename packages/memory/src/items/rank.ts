@@ -1,7 +1,7 @@
 import type { Timestamp } from '@provost/core'
 
 import type { MemoryReason } from './item.ts'
-import type { Candidate, MemoryStore, Near, Postings, Shelf } from './memory-store.ts'
+import type { Candidate, MemoryStore, NearestItem, Postings, Shelf } from './memory-store.ts'
 
 /** Weights of an item's surroundings, relative to its own words. */
 export interface RankWeights {
@@ -40,7 +40,7 @@ export async function rank(
   shelves: readonly Shelf[],
   terms: readonly string[],
   weights: RankWeights = {},
-  extra: readonly Near[] = [],
+  extra: readonly NearestItem[] = [],
   at?: Timestamp,
 ): Promise<readonly Ranked[]> {
   const numbers = shelves.map(({ no }) => no)

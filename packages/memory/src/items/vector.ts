@@ -1,6 +1,6 @@
 import { toErrorInfo } from '@provost/core'
 
-import type { Near, VectorEngine } from './memory-store.ts'
+import type { NearestItem, VectorEngine } from './memory-store.ts'
 
 /**
  * How embeddings are compared. `extension` uses sqlite-vec or pgvector if the database has it, else `in-process`
@@ -53,14 +53,14 @@ export function nearestOf(
   stored: Iterable<readonly [no: number, bytes: Uint8Array]>,
   vector: Float32Array,
   limit: number,
-): readonly Near[] {
-  const found: Near[] = []
+): readonly NearestItem[] {
+  const found: NearestItem[] = []
   for (const [no, bytes] of stored) found.push({ no, similarity: similarity(vector, fromBytes(bytes)) })
   return found.toSorted((a, b) => b.similarity - a.similarity || b.no - a.no).slice(0, limit)
 }
 
 /** An item from a row of its number and its cosine distance; a vector of zeros has none. */
-export function nearOf([no, distance]: readonly unknown[]): Near {
+export function nearOf([no, distance]: readonly unknown[]): NearestItem {
   const alike = 1 - Number(distance ?? 1)
   return { no: Number(no), similarity: Number.isFinite(alike) ? alike : 0 }
 }

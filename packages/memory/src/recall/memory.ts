@@ -13,7 +13,7 @@ import type {
   StoredItem,
 } from '../items/item.ts'
 import { isName, itemOf, scopeKey, scopeOf } from '../items/item.ts'
-import type { Near } from '../items/memory-store.ts'
+import type { NearestItem } from '../items/memory-store.ts'
 import { rank } from '../items/rank.ts'
 import { memoryPlace } from '../store/resolve-store.ts'
 import {
@@ -102,7 +102,7 @@ export function createMemory(options: MemoryOptions): Memory {
     const terms = queryTerms(query)
     const numbers = shelves.map(({ no }) => no)
     const time = at ?? Date.now()
-    const near = async (): Promise<readonly Near[]> => {
+    const near = async (): Promise<readonly NearestItem[]> => {
       if (!embedder) return []
       const vector = await embed(embedder, query.slice(0, 4_000))
       return store.nearest({ shelves: numbers, model: embedderName(embedder), vector, at: time, limit: 30 })

@@ -1,6 +1,6 @@
 import { isRecord, toErrorInfo } from '@provost/core'
 
-import type { Near, NearestQuery, VectorEngine } from '../items/memory-store.ts'
+import type { NearestItem, NearestQuery, VectorEngine } from '../items/memory-store.ts'
 import { fromBytes, mostCompared, nearestOf, nearOf, toBytes, warnOfExtension } from '../items/vector.ts'
 import type { VectorMode } from '../items/vector.ts'
 import type { PostgresLink, Query, Tables } from './postgres-connection.ts'
@@ -8,7 +8,7 @@ import type { PostgresLink, Query, Tables } from './postgres-connection.ts'
 /** The embeddings of a PostgreSQL memory. */
 export interface PostgresVectors {
   put(no: number, model: string, vector: Float32Array): Promise<void>
-  nearest(query: NearestQuery): Promise<readonly Near[]>
+  nearest(query: NearestQuery): Promise<readonly NearestItem[]>
   comparedBy(): Promise<VectorEngine>
 }
 

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 
 import { isRecord } from '@provost/core'
 
-import type { Near, NearestQuery, VectorEngine } from '../items/memory-store.ts'
+import type { NearestItem, NearestQuery, VectorEngine } from '../items/memory-store.ts'
 import { mostCompared, nearestOf, nearOf, toBytes, warnOfExtension } from '../items/vector.ts'
 import type { VectorMode } from '../items/vector.ts'
 
@@ -11,7 +11,7 @@ type Rows = (text: string, ...values: SQLInputValue[]) => readonly (readonly unk
 /** The embeddings of a SQLite memory. */
 export interface SqliteVectors {
   put(no: number, model: string, vector: Float32Array): void
-  nearest(query: NearestQuery): Promise<readonly Near[]>
+  nearest(query: NearestQuery): Promise<readonly NearestItem[]>
   comparedBy(): Promise<VectorEngine>
 }
 

@@ -10,7 +10,7 @@ const kind = 'anthropic.compaction'
 /** More than any summary has. */
 const maxCharacters = 4_000_000
 
-interface Held {
+interface HeldCompaction {
   text: string
   metadata: SharedV4ProviderMetadata
 }
@@ -22,7 +22,7 @@ interface Held {
  * @throws ProvostError `answer-too-large` from the returned function.
  */
 export function holdCompaction(take: (part: StreamPart) => void): (part: StreamPart) => void {
-  const held = new Map<string, Held>()
+  const held = new Map<string, HeldCompaction>()
   return (part) => {
     if (part.type === 'text-start' && part.providerMetadata && isCompaction(part.providerMetadata)) {
       held.set(part.id, { text: '', metadata: part.providerMetadata })

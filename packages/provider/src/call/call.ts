@@ -8,7 +8,7 @@ import type {
 import type { FinishReason, JsonSchema, Label, ModelSettings, Part, Usage } from '@provost/core'
 import { ProvostError, relayProvider, wireToolName } from '@provost/core'
 
-import { noteAnswer, noteFailure } from '../errors/cooldown.ts'
+import { recordSuccess, recordFailure } from '../errors/cooldown.ts'
 import type { ModelError } from '../errors/model-error.ts'
 import { classifyError } from '../errors/model-error.ts'
 import { declareSent } from '../models/model-access.ts'
@@ -117,17 +117,17 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
     } catch {
       // A listener that throws now cannot make the call fail any more than it did.
     }
-    noteFailure(call.model, aborted ? undefined : fault, startedAt, Date.now())
+    recordFailure(call.model, aborted ? undefined : fault, startedAt, Date.now())
     settle({ ok: false, parts: answer.parts(), usage: used(false), aborted, error, fault, effects: answer.effects() })
     controller.abort(error)
     if (reader) dismiss(reader, error)
   }
 
-  function used(whole: boolean): Usage {
+  function used(isComplete: boolean): Usage {
     const { model, prompt, tools, inputTokens = () => promptTokens(prompt, tools) } = call
     // A request that is rejected before any output is not charged.
-    if (model.provider === relayProvider || (!whole && !answer.begun())) return usage
-    return completeUsage(usage, { whole, inputTokens, outputTokens: answer.outputTokens })
+    if (model.provider === relayProvider || (!isComplete && !answer.begun())) return usage
+    return completeUsage(usage, { isComplete, inputTokens, outputTokens: answer.outputTokens })
   }
 
   function failed(error: unknown): void {
@@ -156,7 +156,7 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
     if (reason.unified === 'error') return failed(stoppedWithError(call.model, reason.raw))
     const parts = answer.finish()
     const responseModel = answer.responseModel()
-    noteAnswer(call.model, startedAt)
+    recordSuccess(call.model, startedAt)
     settle({
       ok: true,
       parts,

@@ -34,7 +34,7 @@ export function earlyUsage(part: CustomPart): Usage {
 /** The data for the missing counters of a usage. */
 export interface UsageEstimate {
   /** The response is complete. The output count of an incomplete one is only that of its start. */
-  readonly whole: boolean
+  readonly isComplete: boolean
   inputTokens(): number
   outputTokens(): number
 }
@@ -43,9 +43,9 @@ export interface UsageEstimate {
  * Returns a usage with input and output counts: those of the provider, else estimates. A request is never empty and
  * text is never free, so 0 of either counts as missing.
  */
-export function completeUsage(reported: Usage, { whole, inputTokens, outputTokens }: UsageEstimate): Usage {
+export function completeUsage(reported: Usage, { isComplete, inputTokens, outputTokens }: UsageEstimate): Usage {
   const { inputTokens: input = 0, outputTokens: output = 0 } = reported
-  const written = whole && output > 0 ? output : Math.max(output, outputTokens())
+  const written = isComplete && output > 0 ? output : Math.max(output, outputTokens())
   if (input > 0 && written === output) return reported
   return { ...reported, inputTokens: input > 0 ? input : inputTokens(), outputTokens: written, estimated: true }
 }

@@ -53,7 +53,7 @@ interface Call {
   answered: boolean
   part: ToolCallPart | undefined
 }
-interface Whole {
+interface CompletePart {
   readonly type: 'whole'
   part: Part
 }
@@ -67,13 +67,13 @@ export function createResponse(
   listen: (piece: StreamChunk) => void,
   nameOf: (wireName: string) => string = (wireName) => wireName,
 ): Answer {
-  const slots: (Text | Call | Whole)[] = []
+  const slots: (Text | Call | CompletePart)[] = []
   const texts = new Map<string, Text>()
   let reasonings: Map<string, Text> | undefined
   /** Calls whose input is still coming, by the provider's id: oldest first, since an id may be used twice. */
   const waiting = new Map<string, Call[]>()
   const byToolCallId = new Map<string, Call>()
-  let results: Map<string, Whole> | undefined
+  let results: Map<string, CompletePart> | undefined
   let calls = 0
   let size = 0
   let effects = false
@@ -214,7 +214,7 @@ export function createResponse(
   }
 
   function addWhole(part: Part, replaceable?: string): void {
-    const slot: Whole = { type: 'whole', part }
+    const slot: CompletePart = { type: 'whole', part }
     slots.push(slot)
     if (replaceable !== undefined) (results ??= new Map()).set(replaceable, slot)
   }
@@ -329,7 +329,7 @@ export function createResponse(
   }
 }
 
-function tokensOf(slot: Text | Call | Whole): number {
+function tokensOf(slot: Text | Call | CompletePart): number {
   switch (slot.type) {
     case 'text':
     case 'reasoning':
@@ -342,7 +342,7 @@ function tokensOf(slot: Text | Call | Whole): number {
   }
 }
 
-function partsOf(slots: readonly (Text | Call | Whole)[], keeps: (call: Call) => boolean): Part[] {
+function partsOf(slots: readonly (Text | Call | CompletePart)[], keeps: (call: Call) => boolean): Part[] {
   const parts: Part[] = []
   for (const slot of slots) {
     switch (slot.type) {

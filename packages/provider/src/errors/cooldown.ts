@@ -11,7 +11,7 @@ export interface CooldownState {
   readonly ms: number
 }
 
-interface Rest {
+interface Cooldown {
   readonly class: ErrorClass
   readonly until: Timestamp
   /** Failures in a row, each after the rest that followed the one before. */
@@ -27,10 +27,10 @@ const longestRestMs = 600_000
 const probeMs = 30_000
 
 /** The cooldowns of this process. A cache, which only saves calls that would fail. */
-const rests = new WeakMap<object, Rest>()
+const rests = new WeakMap<object, Cooldown>()
 
 /** A model answered: one that was asked after its rest is well again. */
-export function noteAnswer(model: AnyModel, startedAt: Timestamp): void {
+export function recordSuccess(model: AnyModel, startedAt: Timestamp): void {
   const identity = identityOf(model)
   const rest = rests.get(identity)
   // A response to an earlier request says nothing about the current state.
@@ -38,7 +38,7 @@ export function noteAnswer(model: AnyModel, startedAt: Timestamp): void {
 }
 
 /** A call failed: a model that has no room for it rests, for any other reason it may be asked again. */
-export function noteFailure(
+export function recordFailure(
   model: AnyModel,
   fault: ModelError | undefined,
   startedAt: Timestamp,
@@ -53,7 +53,7 @@ export function noteFailure(
   // Calls that were under way together fail together: that is one failure.
   const again = rest !== undefined && startedAt >= rest.until
   const failures = rest ? rest.failures + (again ? 1 : 0) : 1
-  const until = now + restMs(fault, failures)
+  const until = now + cooldownMs(fault, failures)
   rests.set(identity, {
     class: fault.class,
     until: rest && !again ? Math.max(rest.until, until) : until,
@@ -62,7 +62,7 @@ export function noteFailure(
   })
 }
 
-function restMs({ retryAfterMs }: ModelError, failures: number): number {
+function cooldownMs({ retryAfterMs }: ModelError, failures: number): number {
   return Math.min(retryAfterMs ?? firstRestMs * 2 ** (failures - 1), longestRestMs)
 }
 

@@ -55,18 +55,18 @@ export function modelFallback(
 
   /** Returns the first available model, and why those before it are unavailable. */
   function choose(candidates: readonly OneModel[], label: Label, now: number): Choice {
-    const passed: Passed[] = []
+    const skipped: SkippedModel[] = []
     for (const model of candidates) {
       const rest = cooldownOf(model, now)
-      if (!isModelCleared(model, label)) passed.push({ model, reason: refusal(model, label) })
+      if (!isModelCleared(model, label)) skipped.push({ model, reason: refusal(model, label) })
       else if (rest && on.includes(rest.class)) {
-        passed.push({ model, reason: `rests for ${seconds(rest.ms)} s more (${rest.class})`, wakesInMs: rest.ms })
+        skipped.push({ model, reason: `rests for ${seconds(rest.ms)} s more (${rest.class})`, wakesInMs: rest.ms })
       } else {
         probe(model, now)
-        return { model, passed }
+        return { model, skipped }
       }
     }
-    return { passed }
+    return { skipped }
   }
 
   return defineExtension({
@@ -76,14 +76,14 @@ export function modelFallback(
         const candidates = [spec, ...models.filter((model) => !isSame(model, spec))]
         const deadline = ctx.now() + longestWaitMs
         for (;;) {
-          const { model, passed } = choose(candidates, label, ctx.now())
+          const { model, skipped } = choose(candidates, label, ctx.now())
           if (model !== undefined) {
-            if (passed.length === 0) return undefined
-            ctx.emit({ skipped: passed.map(described), model: modelName(model) })
+            if (skipped.length === 0) return undefined
+            ctx.emit({ skipped: skipped.map(described), model: modelName(model) })
             return { model }
           }
-          const wakesInMs = Math.min(...passed.map((one) => one.wakesInMs ?? Infinity))
-          if (ctx.now() + wakesInMs > deadline) return ctx.stop('models-failed', noneLeft(passed.map(described)))
+          const wakesInMs = Math.min(...skipped.map((one) => one.wakesInMs ?? Infinity))
+          if (ctx.now() + wakesInMs > deadline) return ctx.stop('models-failed', noneLeft(skipped.map(described)))
           await sleep(Math.min(wakesInMs, longestNapMs), undefined, { signal: ctx.signal })
         }
       },
@@ -91,12 +91,12 @@ export function modelFallback(
       async 'model.error'(failure, ctx) {
         const { tried } = failure
         const gate = failure.error.code === 'clearance-denied'
-        const passed: Passed[] = []
+        const passed: SkippedModel[] = []
         if (!failure.effects && (gate || on.includes(failure.class))) {
           let left = models.filter((model) => !tried.some(({ spec }) => isSame(spec, model)))
           while (left.length > 0) {
             const choice = choose(left, failure.label, ctx.now())
-            passed.push(...choice.passed)
+            passed.push(...choice.skipped)
             const { model } = choice
             if (model === undefined) break
             const broken = await loadFailure(model)
@@ -145,7 +145,7 @@ function checkModels(models: readonly OneModel[], on: readonly ErrorClass[]): vo
   for (const one of on) checkChoice(one, Object.keys(classes), 'on', 'modelFallback')
 }
 
-interface Passed {
+interface SkippedModel {
   readonly model: OneModel
   readonly reason: string
   /** Set where waiting helps. */
@@ -153,7 +153,7 @@ interface Passed {
 }
 interface Choice {
   readonly model?: OneModel
-  readonly passed: readonly Passed[]
+  readonly skipped: readonly SkippedModel[]
 }
 
 /** Returns whether two specs are the same model. A name equals any model of that name. */
@@ -177,8 +177,8 @@ async function loadFailure(model: OneModel): Promise<string | undefined> {
   }
 }
 
-function lastOfEach(tried: readonly FailedAttempt[]): readonly Passed[] {
-  const last = new Map<object, Passed>()
+function lastOfEach(tried: readonly FailedAttempt[]): readonly SkippedModel[] {
+  const last = new Map<object, SkippedModel>()
   for (const { spec, class: kind, message } of tried) {
     last.set(identityOf(spec), { model: spec, reason: `${kind}: ${message.slice(0, maxReason)}` })
   }
@@ -190,7 +190,7 @@ function refusal(model: OneModel, { confidentiality }: Label): string {
   return `not cleared: it accepts ${accepts}, and this call is ${confidentiality}`
 }
 
-function described({ model, reason }: Passed): string {
+function described({ model, reason }: SkippedModel): string {
   return `${modelName(model)} (${reason})`
 }
 

@@ -35,11 +35,11 @@ export function classifyError(error: unknown): ModelError {
   }
 }
 
-interface Judgement {
+interface ErrorClassification {
   readonly class: ErrorClass
   readonly retryable: boolean
 }
-interface Rule extends Judgement {
+interface Rule extends ErrorClassification {
   /** Any of these codes, exactly, in lower case. */
   readonly codes?: readonly string[]
   /** Or any of these phrases in a message or a body. */
@@ -254,7 +254,7 @@ const otherwise: readonly Rule[] = [
   { class: 'unknown', retryable: true, codes: ['ai_jsonparseerror', 'model-error'] },
 ]
 
-function judge(facts: ErrorFacts): Judgement {
+function judge(facts: ErrorFacts): ErrorClassification {
   const { status } = facts
   const succeeded = status !== undefined && status < 300
   // The AI SDK derives "not retryable" also from a status of 200, which says nothing about the failure.
@@ -268,7 +268,7 @@ function judge(facts: ErrorFacts): Judgement {
   return rule ? { class: rule.class, retryable: rule.retryable && !refused } : { class: 'unknown', retryable: false }
 }
 
-function judgeStatus(status: number | undefined): Judgement | undefined {
+function judgeStatus(status: number | undefined): ErrorClassification | undefined {
   if (status === undefined || status < 400) return undefined
   if (status === 429) return { class: 'rate-limit', retryable: true }
   if (status === 408 || status === 504) return { class: 'timeout', retryable: true }

@@ -19,19 +19,19 @@ function usable(toolCallId: string): string {
 }
 
 /** An id table that falls back to the one it was forked from. */
-interface Shelf {
+interface IdScope {
   readonly byCall: Map<string, string>
   readonly byToolCall: Map<string, string>
   readonly taken: Map<string, number>
-  readonly below: Shelf | undefined
+  readonly parent: IdScope | undefined
 }
 
-function find(shelf: Shelf, kind: 'byCall' | 'byToolCall', key: string): string | undefined {
-  return shelf[kind].get(key) ?? (shelf.below && find(shelf.below, kind, key))
+function find(shelf: IdScope, kind: 'byCall' | 'byToolCall', key: string): string | undefined {
+  return shelf[kind].get(key) ?? (shelf.parent && find(shelf.parent, kind, key))
 }
 
-function timesTaken(shelf: Shelf, id: string): number {
-  return shelf.taken.get(id) ?? (shelf.below ? timesTaken(shelf.below, id) : 0)
+function timesTaken(shelf: IdScope, id: string): number {
+  return shelf.taken.get(id) ?? (shelf.parent ? timesTaken(shelf.parent, id) : 0)
 }
 
 /** Ids depend only on the calls in their order, so the same history always has the same ids. */
@@ -39,8 +39,8 @@ export function createProviderCallIds(): ProviderCallIds {
   return over(undefined)
 }
 
-function over(below: Shelf | undefined): ProviderCallIds {
-  const shelf: Shelf = { byCall: new Map(), byToolCall: new Map(), taken: new Map(), below }
+function over(parent: IdScope | undefined): ProviderCallIds {
+  const shelf: IdScope = { byCall: new Map(), byToolCall: new Map(), taken: new Map(), parent }
 
   function take(callId: string, toolCallId: string): string {
     const base = usable(toolCallId)

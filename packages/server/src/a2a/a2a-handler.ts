@@ -6,15 +6,15 @@ import { endOf } from '../sessions/session-end.ts'
 import { followSession } from '../sessions/session-reader.ts'
 import { listTasks } from './a2a-list.ts'
 import { completedTask, growingAnswer, lastUpdates, readTask, toTask } from './a2a-task.ts'
-import type { A2aAsking, A2aTurn } from './a2a-turn.ts'
+import type { A2aRequest, A2aTurn } from './a2a-turn.ts'
 import { openTask, takeMessage } from './a2a-turn.ts'
 
 /**
  * Returns the A2A request handler of one principal and one agent. It keeps no state: tasks are runs, and any process
  * reads their status from the log.
  */
-export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSignal): A2ARequestHandler {
-  const { sdk, principal, setup } = asking
+export function a2aHandler(a2aRequest: A2aRequest, card: AgentCard, asked: AbortSignal): A2ARequestHandler {
+  const { sdk, principal, setup } = a2aRequest
   const { host, connections, allow, accepting, limits } = setup
 
   /** Follows the events of a session, counted as one of the principal's streams. */
@@ -54,7 +54,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
       const view = own ?? (await readTask(host, live.id, runId))
       if (view) yield* lastUpdates(sdk, view)
     } catch (thrown) {
-      throw translated(asking, thrown)
+      throw translated(a2aRequest, thrown)
     } finally {
       ended.abort()
       if (control) connections.done(control)
@@ -65,14 +65,14 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
 
   function taken({ message }: SendMessageRequest): (signal: AbortSignal) => Promise<A2aTurn> {
     if (!message) throw new sdk.RequestMalformedError('The request has no message.')
-    return (signal) => takeMessage(asking, message, signal)
+    return (signal) => takeMessage(a2aRequest, message, signal)
   }
 
   async function translating<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (thrown) {
-      throw translated(asking, thrown)
+      throw translated(a2aRequest, thrown)
     }
   }
 
@@ -106,7 +106,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
 
     cancelTask: ({ id }) =>
       translating(async () => {
-        const { live, view } = await openTask(asking, id)
+        const { live, view } = await openTask(a2aRequest, id)
         await allow(principal, { kind: 'abort', sessionId: live.id })
         if (view.status !== 'running' && view.status !== 'suspended') {
           throw new sdk.TaskNotCancelableError('The task is over.')
@@ -117,7 +117,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
 
     resubscribe({ id }) {
       return following(async (signal) => {
-        const { live, view } = await openTask(asking, id)
+        const { live, view } = await openTask(a2aRequest, id)
         await allow(principal, { kind: 'read', sessionId: live.id })
         if (view.status !== 'running' && view.status !== 'suspended') {
           throw new sdk.UnsupportedOperationError('The task is over. Call GetTask instead.')
@@ -130,8 +130,8 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
 
     listTasks: (request) =>
       translating(async () => {
-        await allow(principal, { kind: 'list', agent: asking.agent })
-        return listTasks(asking, request)
+        await allow(principal, { kind: 'list', agent: a2aRequest.agent })
+        return listTasks(a2aRequest, request)
       }),
 
     createTaskPushNotificationConfig: noPush,
@@ -142,7 +142,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
 
   function taskAt(id: string): Promise<Task> {
     return translating(async () => {
-      const { live, view } = await openTask(asking, id)
+      const { live, view } = await openTask(a2aRequest, id)
       await allow(principal, { kind: 'read', sessionId: live.id })
       return toTask(sdk, view)
     })
@@ -150,7 +150,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
 }
 
 /** Converts an error to one of A2A, without internal details. */
-function translated({ sdk, setup, request }: A2aAsking, thrown: unknown): unknown {
+function translated({ sdk, setup, request }: A2aRequest, thrown: unknown): unknown {
   if (thrown instanceof sdk.A2AError) return thrown
   const { status, error } = responseStatus(thrown)
   const message = error.hint === undefined ? error.message : `${error.message} ${error.hint}`

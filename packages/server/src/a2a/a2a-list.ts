@@ -3,7 +3,7 @@ import type { SessionInfo } from '@provost/core'
 
 import { readTasks, taskId, taskStates, toTask } from './a2a-task.ts'
 import type { TaskView } from './a2a-task.ts'
-import type { A2aAsking } from './a2a-turn.ts'
+import type { A2aRequest } from './a2a-turn.ts'
 
 /** The end of a page of tasks: update time and id of its last task. */
 interface Mark {
@@ -15,8 +15,8 @@ interface Mark {
  * Returns the tasks of a principal with one agent, the latest updated first. Only the logs that the page needs are read:
  * `totalSize` counts the found tasks, and one for each unread context.
  */
-export async function listTasks(asking: A2aAsking, request: ListTasksRequest): Promise<ListTasksResponse> {
-  const { sdk, setup } = asking
+export async function listTasks(a2aRequest: A2aRequest, request: ListTasksRequest): Promise<ListTasksResponse> {
+  const { sdk, setup } = a2aRequest
   const { pageSize = 50, pageToken, status, statusTimestampAfter = '', includeArtifacts = false } = request
   const since = statusTimestampAfter === '' ? 0 : Date.parse(statusTimestampAfter)
   const after = pageToken === '' ? undefined : readMark(pageToken)
@@ -30,7 +30,7 @@ export async function listTasks(asking: A2aAsking, request: ListTasksRequest): P
     )
   const matches = (view: TaskView): boolean =>
     (status === sdk.TaskState.TASK_STATE_UNSPECIFIED || taskStates(sdk)[view.status] === status) && view.at >= since
-  const contexts = (await contextsOf(asking, request.contextId)).filter(({ updatedAt }) => updatedAt >= since)
+  const contexts = (await contextsOf(a2aRequest, request.contextId)).filter(({ updatedAt }) => updatedAt >= since)
   const found: TaskView[] = []
   let unread = contexts.length
   let oldest = 0
@@ -58,7 +58,7 @@ export async function listTasks(asking: A2aAsking, request: ListTasksRequest): P
 }
 
 /** Returns the principal's sessions with the agent, the latest updated first. */
-async function contextsOf({ agent, principal, setup }: A2aAsking, only: string): Promise<readonly SessionInfo[]> {
+async function contextsOf({ agent, principal, setup }: A2aRequest, only: string): Promise<readonly SessionInfo[]> {
   const sessions: SessionInfo[] = []
   for await (const info of setup.host.store.list({ principal: principal.id })) {
     if (info.agent === agent && (only === '' || info.id === only)) sessions.push(info)

@@ -21,7 +21,7 @@ export interface TaskView {
 }
 
 /** The store of tasks, and the redaction for clients. */
-type TaskHost = Pick<SessionHost, 'store' | 'outward'>
+type TaskHost = Pick<SessionHost, 'store' | 'redaction'>
 
 /** Returns the id of a task. It contains the session id, so that any process finds the log. */
 export function taskId({ sessionId, runId }: { sessionId: string; runId: string }): string {
@@ -40,7 +40,7 @@ export async function readTask(host: TaskHost, sessionId: string, runId: string)
 }
 
 /** Reads the runs of a session, in the order of their start. */
-export async function readTasks({ store, outward }: TaskHost, sessionId: string): Promise<readonly TaskView[]> {
+export async function readTasks({ store, redaction }: TaskHost, sessionId: string): Promise<readonly TaskView[]> {
   const log = logEvents(sessionId)
   const views = new Map<string, TaskView>()
   const see = (event: AgentEvent): void => {
@@ -54,8 +54,8 @@ export async function readTasks({ store, outward }: TaskHost, sessionId: string)
       views.set(runId, { ...view, status, text, output, error, at })
     } else views.set(runId, { ...view, at })
   }
-  for await (const entry of store.read(sessionId)) for (const { event } of log.take(entry)) see(outward.event(event))
-  for (const { event } of log.end()) see(outward.event(event))
+  for await (const entry of store.read(sessionId)) for (const { event } of log.take(entry)) see(redaction.event(event))
+  for (const { event } of log.end()) see(redaction.event(event))
   return [...views.values()]
 }
 
@@ -93,7 +93,7 @@ export function taskStates({ TaskState }: A2aSdk): Readonly<Record<TaskView['sta
 
 function statusOf(sdk: A2aSdk, view: TaskView): TaskStatus {
   const { Role } = sdk
-  const parts = saidOf(view)
+  const parts = statusParts(view)
   return {
     state: taskStates(sdk)[view.status],
     timestamp: new Date(view.at).toISOString(),
@@ -113,7 +113,7 @@ function statusOf(sdk: A2aSdk, view: TaskView): TaskStatus {
   }
 }
 
-function saidOf({ status, pending, error }: TaskView): Part[] {
+function statusParts({ status, pending, error }: TaskView): Part[] {
   if (status === 'failed' && error) return [textPart(`${error.code}: ${error.message}`)]
   if (status !== 'suspended') return []
   const questions = [

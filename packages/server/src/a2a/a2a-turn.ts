@@ -27,7 +27,7 @@ export interface A2aTurn {
 }
 
 /** The principal, the agent and the request of an A2A call. */
-export interface A2aAsking {
+export interface A2aRequest {
   readonly sdk: A2aSdk
   readonly agent: string
   readonly principal: Principal
@@ -37,7 +37,7 @@ export interface A2aAsking {
 
 /** Opens the task of an id, if it belongs to the principal and the agent. */
 export async function openTask(
-  { sdk, agent, principal, setup: { host } }: A2aAsking,
+  { sdk, agent, principal, setup: { host } }: A2aRequest,
   id: string,
 ): Promise<{ live: LiveSession; view: TaskView }> {
   const place = placeOf(id)
@@ -48,13 +48,13 @@ export async function openTask(
 }
 
 /** Handles a message: starts a run, steers one, or answers its pending work. */
-export async function takeMessage(asking: A2aAsking, message: Message, signal: AbortSignal): Promise<A2aTurn> {
-  const { sdk, setup, agent, principal } = asking
-  const { host, allow, limits, deciding } = setup
+export async function takeMessage(a2aRequest: A2aRequest, message: Message, signal: AbortSignal): Promise<A2aTurn> {
+  const { sdk, setup, agent, principal } = a2aRequest
+  const { host, allow, limits, decisionService } = setup
   const reading = { host, signal, waitingBytes: limits.waitingBytes }
 
   if (message.taskId !== '') {
-    const { live, view } = await openTask(asking, message.taskId)
+    const { live, view } = await openTask(a2aRequest, message.taskId)
     const { runId, status } = view
     if (status !== 'running' && status !== 'suspended') {
       throw new sdk.UnsupportedOperationError(
@@ -68,7 +68,7 @@ export async function takeMessage(asking: A2aAsking, message: Message, signal: A
       await host.send(live, inputOf(message), { mode: 'steer', key })
     } else {
       const answers = answersIn(message, view.pending, principal)
-      await host.decide(live, await deciding.check(principal, { live, requester: principal }, answers, 'a2a'))
+      await host.decide(live, await decisionService.check(principal, { live, requester: principal }, answers, 'a2a'))
     }
     return { live, runId, isNew: false, events: followSession({ ...reading, live }, after) }
   }

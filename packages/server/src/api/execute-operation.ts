@@ -21,7 +21,7 @@ export const resumeHeader = { 'Last-Event-ID': 'Id of the last received event: t
 
 /** `POST /api/agent/execute` */
 export function executeOperation(setup: OperationSetup): Operation {
-  const { host, limits, allow, accepting, deciding } = setup
+  const { host, limits, allow, accepting, decisionService } = setup
 
   /** Starts a run. A run that is rejected before its first event becomes an error response, not a stream. */
   async function begun(
@@ -99,7 +99,7 @@ export function executeOperation(setup: OperationSetup): Operation {
       const since = await beginOnce({ host, live, principal, key, body }, toInput(input), options)
       return followed(setup, live, principal, since)
     }
-    const decisions = wanted && (await deciding.check(principal, { live, requester: principal }, wanted, 'http'))
+    const decisions = wanted && (await decisionService.check(principal, { live, requester: principal }, wanted, 'http'))
     const after = last === undefined ? await endOf(host.store, sessionId) : givenCursor(sessionId, last)
     if (decisions && key !== undefined) await decideOnce({ host, live, principal, key }, decisions)
     else if (decisions) await host.decide(live, decisions)

@@ -1,7 +1,7 @@
 import type { Principal } from '@provost/core'
 
 import type { Approver } from '../approvals/approver.ts'
-import type { Deciding } from '../approvals/decide-waits.ts'
+import type { DecisionService } from '../approvals/decide-waits.ts'
 import type { Connections } from '../http/connections.ts'
 import type { Limits } from '../options/limits.ts'
 import type { Action, ErrorPlace } from '../options/server-options.ts'
@@ -13,7 +13,7 @@ export interface OperationSetup {
   readonly limits: Limits
   readonly connections: Connections
   readonly approver: Approver
-  readonly deciding: Deciding
+  readonly decisionService: DecisionService
   /** Providers whose options a client's history may carry. */
   readonly allowProviderOptions: readonly string[]
   /** @throws HttpError 403 */

@@ -12,7 +12,7 @@ import type { LiveSession } from '../sessions/live-session.ts'
 import type { OperationSetup } from './operation-setup.ts'
 
 /** Returns the routes that send input, decisions or an abort to a session. */
-export function sendOperations({ host, allow, accepting, deciding }: OperationSetup): readonly Operation[] {
+export function sendOperations({ host, allow, accepting, decisionService }: OperationSetup): readonly Operation[] {
   async function accepted(live: LiveSession): Promise<Response> {
     return Response.json({ sessionId: live.id, status: live.session.status }, { status: 202 })
   }
@@ -46,8 +46,8 @@ export function sendOperations({ host, allow, accepting, deciding }: OperationSe
     accepting()
     const wanted = decisionsOf(given, principal)
     if (!wanted) throw badRequest('Give `approvals`, `toolResults`, `uncertain` or `inputs`.')
-    const reached = await deciding.reach(principal, id)
-    const decisions = await deciding.check(principal, reached, wanted, 'http')
+    const reached = await decisionService.openToDecide(principal, id)
+    const decisions = await decisionService.check(principal, reached, wanted, 'http')
     const { live } = reached
     const key = keyOf(request)
     if (key === undefined) await host.decide(live, decisions)

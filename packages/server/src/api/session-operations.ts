@@ -16,7 +16,7 @@ import type { OperationSetup } from './operation-setup.ts'
 
 /** Returns the routes that list, read, export, delete and release sessions. */
 export function sessionOperations(setup: OperationSetup): readonly Operation[] {
-  const { host, allow, accepting, approver, deciding } = setup
+  const { host, allow, accepting, approver, decisionService } = setup
   return [
     operation({
       method: 'get',
@@ -50,7 +50,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       success: 200,
       answer: sessionSchema,
       async handle({ principal, id }) {
-        const { agent, quarantined } = await deciding.view(principal, id, 'read')
+        const { agent, quarantined } = await decisionService.view(principal, id, 'read')
         const read = (): ReturnType<typeof foldSession> => foldSession(host.store, id)
         const { state, last } = quarantined ? await read() : await countedRead(host.store, id, readingMs, read)
         const { run, messages } = state
@@ -59,7 +59,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
           id,
           agent,
           status: status === 'completed' || status === 'aborted' ? 'idle' : status,
-          messages: messages.flatMap((one) => (one.role === 'system' ? [] : [host.outward.message(one)])),
+          messages: messages.flatMap((one) => (one.role === 'system' ? [] : [host.redaction.message(one)])),
           pending: pendingWork(state),
           ...(last.root.offset > 0 && { lastEventId: writeCursor(id, last) }),
         })
@@ -91,7 +91,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       stream: 'text/event-stream',
       async handle({ principal, id, query, request }) {
         accepting()
-        const live = await deciding.read(principal, id)
+        const live = await decisionService.openToRead(principal, id)
         const after = request.headers.get('last-event-id') ?? query.after
         return followed(setup, live, principal, after === undefined ? atBeginning : givenCursor(id, after))
       },
@@ -120,7 +120,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       success: 200,
       stream: 'application/x-ndjson',
       async handle({ principal, id }) {
-        await deciding.view(principal, id, 'export')
+        await decisionService.view(principal, id, 'export')
         const lines = exportSession(outwardStore(host), id, { for: 'outside' })
         return new Response(byteStream(lines), {
           headers: {
@@ -137,11 +137,11 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
 const readingMs = 5_000
 
 /** Returns a store whose logs have errors as clients may receive them. */
-function outwardStore({ store, outward }: SessionHost): SessionStore {
+function outwardStore({ store, redaction }: SessionHost): SessionStore {
   return {
     ...store,
     async *read(log, after) {
-      for await (const entry of store.read(log, after)) yield outward.entry(entry)
+      for await (const entry of store.read(log, after)) yield redaction.entry(entry)
     },
   }
 }

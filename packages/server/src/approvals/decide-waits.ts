@@ -15,27 +15,27 @@ import type { Waiting } from './pending-question.ts'
 import { questionOf, waitsOf } from './pending-question.ts'
 
 /** A session in which a principal reads or decides. */
-export interface Reached {
+export interface ReachedSession {
   readonly live: LiveSession
   /** Principal of the session. */
   readonly requester: Principal | undefined
 }
 
 /** Decisions of principals: in their own sessions, and in other sessions as the rules of the server permit. */
-export interface Deciding {
+export interface DecisionService {
   /**
    * Opens a session to decide in it: the principal's own, or any session for operators and if `approvals.by` is a
    * function.
    *
    * @throws HttpError 404
    */
-  reach(principal: Principal, id: string): Promise<Reached>
+  openToDecide(principal: Principal, id: string): Promise<ReachedSession>
   /**
    * Opens a session to read it: the principal's own, or for an operator any session that `authorize` permits.
    *
    * @throws HttpError 403, 404
    */
-  read(principal: Principal, id: string): Promise<LiveSession>
+  openToRead(principal: Principal, id: string): Promise<LiveSession>
   /**
    * Reads a session without opening it, also in quarantine. The rules of `read` apply.
    *
@@ -47,11 +47,11 @@ export interface Deciding {
    *
    * @throws HttpError 403, 404; ProvostError `unknown-wait`
    */
-  check(principal: Principal, reached: Reached, decisions: Decisions, via: Via): Promise<Decisions>
+  check(principal: Principal, reached: ReachedSession, decisions: Decisions, via: Via): Promise<Decisions>
 }
 
-/** Dependencies of {@link Deciding}. */
-interface DecidingSetup {
+/** Dependencies of {@link DecisionService}. */
+interface DecisionServiceOptions {
   readonly host: SessionHost
   readonly approver: Approver
   readonly authorized: boolean
@@ -59,8 +59,8 @@ interface DecidingSetup {
   allow(principal: Principal, action: Action): Promise<void>
 }
 
-export function createDeciding({ host, approver, authorized, allow }: DecidingSetup): Deciding {
-  async function foreign(principal: Principal, id: string, refused: unknown): Promise<Reached> {
+export function createDecisionService({ host, approver, authorized, allow }: DecisionServiceOptions): DecisionService {
+  async function foreign(principal: Principal, id: string, refused: unknown): Promise<ReachedSession> {
     if (!isCode(refused, 'unknown-session')) throw refused
     const owner = await ownership(host.store, id)
     if (!owner || owner.principal?.id === principal.id) throw refused
@@ -68,7 +68,7 @@ export function createDeciding({ host, approver, authorized, allow }: DecidingSe
     return { live: await host.open(owner.principal, id), requester: owner.principal }
   }
 
-  async function reach(principal: Principal, id: string): Promise<Reached> {
+  async function openToDecide(principal: Principal, id: string): Promise<ReachedSession> {
     try {
       return { live: await host.open(principal, id), requester: principal }
     } catch (refused) {
@@ -106,7 +106,7 @@ export function createDeciding({ host, approver, authorized, allow }: DecidingSe
 
   async function checkOne(
     principal: Principal,
-    { live, requester }: Reached,
+    { live, requester }: ReachedSession,
     waiting: Waiting,
     via: Via,
     given: { readonly verdict?: 'approve' | 'deny'; readonly args?: Json },
@@ -121,7 +121,12 @@ export function createDeciding({ host, approver, authorized, allow }: DecidingSe
     return question
   }
 
-  async function check(principal: Principal, reached: Reached, decisions: Decisions, via: Via): Promise<Decisions> {
+  async function check(
+    principal: Principal,
+    reached: ReachedSession,
+    decisions: Decisions,
+    via: Via,
+  ): Promise<Decisions> {
     const waits = waitsOf(host.store, reached.live)
     async function look(
       kind: Waiting['kind'],
@@ -132,7 +137,7 @@ export function createDeciding({ host, approver, authorized, allow }: DecidingSe
       if (waiting) return checkOne(principal, reached, waiting, via, given)
       if (!(await waits.isOver(id))) throw unknownWait(id)
       // The call is no longer uncertain. The check still applies, since it may be again at the time of delivery.
-      if (kind === 'uncertain') await approver.mayDecide(principal, unseen(reached, id, via))
+      if (kind === 'uncertain') await approver.mayDecide(principal, unknownCallQuestion(reached, id, via))
       return undefined
     }
 
@@ -162,8 +167,8 @@ export function createDeciding({ host, approver, authorized, allow }: DecidingSe
   }
 
   return {
-    reach,
-    read: (principal, id) => looked(principal, id, 'read', (whose) => host.open(whose, id)),
+    openToDecide,
+    openToRead: (principal, id) => looked(principal, id, 'read', (whose) => host.open(whose, id)),
     view: (principal, id, kind) => looked(principal, id, kind, (whose) => host.view(whose, id)),
     async check(principal, reached, decisions, via) {
       const owns = reached.requester?.id === principal.id
@@ -201,7 +206,7 @@ export function actionOf(waiting: Waiting, question: ApprovalQuestion, verdict?:
 }
 
 /** Returns the question of an unknown call, which may have had any effect. */
-function unseen({ live, requester }: Reached, callId: string, via: Via): ApprovalQuestion {
+function unknownCallQuestion({ live, requester }: ReachedSession, callId: string, via: Via): ApprovalQuestion {
   return {
     ...{ kind: 'uncertain', sessionId: live.id, ...(requester && { requester }), via, id: callId, callId },
     ...{ toolName: '', agent: live.agent.name, runPath: [], effect: 'egress', input: null, reason: '' },

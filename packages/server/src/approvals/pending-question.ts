@@ -51,7 +51,7 @@ export function waitsOf(store: SessionStore, live: LiveSession): Waits {
     },
     async isOver(id) {
       const { state } = await (read ??= foldSession(store, live.id))
-      return ['', 'remote ', 'uncertain '].some((prefix) => state.resolved.has(`${prefix}${id}`))
+      return ['', 'remote ', 'uncertain '].some((prefix) => state.resolvedWaits.has(`${prefix}${id}`))
     },
   }
 }

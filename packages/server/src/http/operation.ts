@@ -2,7 +2,7 @@ import type { Principal } from '@provost/core'
 import type { z } from 'zod'
 
 /** An authenticated request with its validated body and query. */
-export interface Asked {
+export interface AuthenticatedRequest {
   readonly principal: Principal
   readonly request: Request
   readonly id: string
@@ -25,7 +25,7 @@ export interface Operation {
   /** Schema of a JSON response; `stream` names another media type. */
   readonly answer?: z.ZodType
   readonly stream?: string
-  handle(asked: Asked): Promise<Response>
+  handle(asked: AuthenticatedRequest): Promise<Response>
 }
 
 /** Creates an operation whose handler receives the output of its schemas. */
@@ -34,7 +34,7 @@ export function operation<B extends z.ZodType = z.ZodNever, Q extends z.ZodType 
     readonly body?: B
     readonly query?: Q
     handle(
-      asked: Omit<Asked, 'body' | 'query'> & { readonly body: z.output<B>; readonly query: z.output<Q> },
+      asked: Omit<AuthenticatedRequest, 'body' | 'query'> & { readonly body: z.output<B>; readonly query: z.output<Q> },
     ): Promise<Response>
   },
 ): Operation {
@@ -42,7 +42,7 @@ export function operation<B extends z.ZodType = z.ZodNever, Q extends z.ZodType 
     ...options,
     handle(asked) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the route has parsed both with these very schemas
-      return options.handle(asked as Asked & { readonly body: z.output<B>; readonly query: z.output<Q> })
+      return options.handle(asked as AuthenticatedRequest & { readonly body: z.output<B>; readonly query: z.output<Q> })
     },
   }
 }

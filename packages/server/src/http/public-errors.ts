@@ -2,7 +2,7 @@ import type { AgentEvent, Entry, ErrorInfo, Message, ToolOutput } from '@provost
 import { assertNever } from '@provost/core'
 
 /** Converts events, messages and errors to what clients may receive. */
-export interface Outward {
+export interface ClientRedaction {
   event(event: AgentEvent): AgentEvent
   message(message: Message): Message
   error(error: ErrorInfo): ErrorInfo
@@ -32,7 +32,7 @@ const hiddenOutput: ToolOutput = Object.freeze({ type: 'error-text', value: 'The
  *
  * @param exposeErrors sends the text to clients too.
  */
-export function createOutward(exposeErrors: boolean): Outward {
+export function createClientRedaction(exposeErrors: boolean): ClientRedaction {
   if (exposeErrors) return { event: same, message: same, error: same, entry: same }
   const known = new WeakMap<Message, Message>()
 

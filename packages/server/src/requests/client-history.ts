@@ -9,7 +9,7 @@ export interface GivenMessage {
   readonly content: unknown
 }
 
-type Made = Readonly<Record<string, unknown>>
+type UncheckedMessage = Readonly<Record<string, unknown>>
 /** Options by provider. */
 export type ProviderOptions = Readonly<Record<string, Record<string, Json>>>
 
@@ -33,7 +33,7 @@ export function givenHistory(messages: readonly GivenMessage[], allowed: readonl
   })
 }
 
-function context(parts: string | readonly (Made | undefined)[], at: string): string {
+function context(parts: string | readonly (UncheckedMessage | undefined)[], at: string): string {
   const text =
     typeof parts === 'string'
       ? parts
@@ -47,7 +47,7 @@ function context(parts: string | readonly (Made | undefined)[], at: string): str
 }
 
 /** @returns undefined for parts that only the client uses. */
-function partOf(part: unknown, at: string, open: ReadonlySet<string>): Made | undefined {
+function partOf(part: unknown, at: string, open: ReadonlySet<string>): UncheckedMessage | undefined {
   if (!isRecord(part)) throw badRequest(`${at}: expected an object.`)
   const more = optionsOf(part, open)
   switch (part['type']) {
@@ -84,18 +84,18 @@ function partOf(part: unknown, at: string, open: ReadonlySet<string>): Made | un
   }
 }
 
-function callOf(part: Made, at: string): Made {
+function callOf(part: UncheckedMessage, at: string): UncheckedMessage {
   const toolCallId = textAt(part, 'toolCallId', at)
   return { toolCallId, toolName: textAt(part, 'toolName', at) }
 }
 
-function fileOf(part: Made, type: string, at: string, open: ReadonlySet<string>): Made {
+function fileOf(part: UncheckedMessage, type: string, at: string, open: ReadonlySet<string>): UncheckedMessage {
   const filename = part['filename'] === undefined ? {} : { filename: textAt(part, 'filename', at) }
   const mediaType = textAt(part, 'mediaType', at)
   return { type, data: dataOf(part['data'], `${at}.data`, open), mediaType, ...filename, ...optionsOf(part, open) }
 }
 
-function dataOf(data: unknown, at: string, open: ReadonlySet<string>): Made {
+function dataOf(data: unknown, at: string, open: ReadonlySet<string>): UncheckedMessage {
   if (typeof data === 'string') {
     if (/^(?:https?|data):/iu.test(data)) return fileAt(data, at)
     return base64Of(data, at)
@@ -149,7 +149,7 @@ export function fileAt(
   throw badRequest(`${at}: expected an http or https URL, or a data: URL in base64.`)
 }
 
-function outputOf(output: unknown, at: string, open: ReadonlySet<string>): Made {
+function outputOf(output: unknown, at: string, open: ReadonlySet<string>): UncheckedMessage {
   const { type, value, reason } = isRecord(output) ? output : {}
   switch (type) {
     case 'text':
@@ -170,7 +170,7 @@ function outputOf(output: unknown, at: string, open: ReadonlySet<string>): Made 
 }
 
 /** Returns a part of a tool result. The AI SDK has more file types in results than in messages. */
-function outputPart(part: unknown, at: string, open: ReadonlySet<string>): Made {
+function outputPart(part: unknown, at: string, open: ReadonlySet<string>): UncheckedMessage {
   if (!isRecord(part)) throw badRequest(`${at}: expected an object.`)
   const { type } = part
   if (type === 'text') return { type, text: textAt(part, 'text', at), ...optionsOf(part, open) }
@@ -206,7 +206,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function textAt(of: Made, key: string, at: string): string {
+function textAt(of: UncheckedMessage, key: string, at: string): string {
   const value = of[key]
   if (typeof value === 'string') return value
   throw badRequest(`${at}.${key}: expected a text.`)

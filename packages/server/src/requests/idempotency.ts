@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { HttpError, responseStatus } from '../http/http-error.ts'
 import { badRequest, busy, isCode, waits } from '../http/request-error.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
-import { endOf, whereSaid } from '../sessions/session-end.ts'
+import { endOf, inputCursor } from '../sessions/session-end.ts'
 import type { SessionHost } from '../sessions/session-host.ts'
 import type { Cursor } from '../stream/cursor.ts'
 
@@ -44,7 +44,7 @@ function digestOf({ id }: Principal, key: string): string {
 }
 
 /** A request with an idempotency key. */
-export interface Keyed {
+export interface IdempotentRequest {
   readonly host: SessionHost
   readonly live: LiveSession
   readonly principal: Principal
@@ -64,7 +64,7 @@ type KeyScope = 'begin' | 'say'
 export async function bindKey(
   store: SessionStore,
   sessionId: string,
-  { principal, key, body }: Pick<Keyed, 'principal' | 'key' | 'body'>,
+  { principal, key, body }: Pick<IdempotentRequest, 'principal' | 'key' | 'body'>,
   scope: KeyScope,
 ): Promise<void> {
   const token = `body/${scope}/${digestOf(principal, key)}`
@@ -101,14 +101,14 @@ function reusedKey(): HttpError {
  * @throws HttpError
  */
 export async function beginOnce(
-  keyed: Keyed,
+  keyed: IdempotentRequest,
   input: Input,
   options: { readonly maxSteps?: number | undefined } = {},
   ready?: () => Promise<void>,
 ): Promise<Cursor> {
   const { host, live, principal, key } = keyed
   const token = keyToken(principal, key)
-  const known = await whereSaid(host.store, live.id, token)
+  const known = await inputCursor(host.store, live.id, token)
   if (known) {
     await bindKey(host.store, live.id, keyed, 'say')
     return known
@@ -137,7 +137,7 @@ const settled = ['already-decided', 'unknown-wait', 'wait-expired']
  * @throws HttpError, ProvostError
  */
 export async function decideOnce(
-  { host, live, principal, key }: Omit<Keyed, 'body'>,
+  { host, live, principal, key }: Omit<IdempotentRequest, 'body'>,
   decisions: Decisions,
 ): Promise<void> {
   const { store } = host

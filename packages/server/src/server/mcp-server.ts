@@ -71,7 +71,7 @@ async function call(
   if (status === 'completed') return `${text}${session}`
   if (status === 'failed') {
     if (sessionId === undefined) await host.discard(live.id)
-    const { code, message } = host.outward.error(error.toJSON())
+    const { code, message } = host.redaction.error(error.toJSON())
     throw new HttpError(400, { code, message: `${code}: ${message}` })
   }
   const waiting = pending.approvals.map((one) => `${displayText(one.toolName)} (${reasonText(one)})`).join(', ')

@@ -10,7 +10,7 @@ import { answerA2a, answerCard } from '../a2a/a2a.ts'
 import { agentOperations } from '../api/agent-operations.ts'
 import { checkApprovals } from '../approvals/approval-check.ts'
 import { createApprover } from '../approvals/approver.ts'
-import { createDeciding } from '../approvals/decide-waits.ts'
+import { createDecisionService } from '../approvals/decide-waits.ts'
 import { createConnections } from '../http/connections.ts'
 import { HttpError, errorResponse, isInternal } from '../http/http-error.ts'
 import { isRemote } from '../http/local-request.ts'
@@ -48,11 +48,11 @@ export function createServer(options: ServerOptions): Server {
   const { authenticate, authorize, origins = [], recoverMs = 5_000 } = options
   const report = reporter(options.agents, options.onError)
   const limits = { ...defaultLimits, ...options.limits }
-  const passing = options.store.passing && createTransientWriter(options.store.passing)
+  const passing = options.store.transient && createTransientWriter(options.store.transient)
   const closing = drainingStore(
     options.store,
     (log) => {
-      for (const live of host.running) if (live.id === log) live.feed.mute()
+      for (const live of host.running) if (live.id === log) live.feed.stopPublishing()
       connections.cut(log)
     },
     (log) => passing?.settle(log),
@@ -103,7 +103,7 @@ export function createServer(options: ServerOptions): Server {
     limits,
     connections,
     approver,
-    deciding: createDeciding({ host, approver, authorized: authorize !== undefined, allow }),
+    decisionService: createDecisionService({ host, approver, authorized: authorize !== undefined, allow }),
     allow,
     permits,
     allowProviderOptions: options.allowProviderOptions ?? [],
@@ -256,7 +256,7 @@ export function createServer(options: ServerOptions): Server {
     await Promise.race([over, timer.promise])
     clearTimeout(grace)
     closing.stop()
-    for (const live of host.running) live.feed.mute()
+    for (const live of host.running) live.feed.stopPublishing()
     connections.cut()
     for (const live of host.running) void live.session.abort({ graceMs: 0, onPendingApprovals: 'hold' }).catch(() => {})
     await allIdle()

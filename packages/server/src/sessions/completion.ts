@@ -1,7 +1,7 @@
 import type { ErrorInfo, EventOf, Json, PendingWork, RunResult, RunStatus, UsageReport } from '@provost/core'
 import { noPendingWork } from '@provost/core'
 
-import type { Outward } from '../http/public-errors.ts'
+import type { ClientRedaction } from '../http/public-errors.ts'
 
 /** The last frame of a stream: the status of the run and its pending work. */
 export interface ExecuteComplete {
@@ -41,7 +41,7 @@ export function completionOf(
 }
 
 /** Returns the completion of a run that failed before its first log entry and therefore has no events. */
-export function completionOfResult(result: RunResult<unknown>, outward: Outward): ExecuteComplete {
+export function completionOfResult(result: RunResult<unknown>, redaction: ClientRedaction): ExecuteComplete {
   const { sessionId, runId, status, text, pending, usage, cost, error } = result
   return {
     type: 'execute_complete',
@@ -52,6 +52,6 @@ export function completionOfResult(result: RunResult<unknown>, outward: Outward)
     pending,
     usage,
     ...(cost !== undefined && { cost }),
-    ...(error && { error: outward.error(error.toJSON()) }),
+    ...(error && { error: redaction.error(error.toJSON()) }),
   }
 }

@@ -75,7 +75,7 @@ function withAppend(inner: SessionStore, append: SessionStore['append']): Sessio
   return {
     ...(inner.ephemeral && { ephemeral: true as const }),
     ...(inner.private && { private: true as const }),
-    ...(inner.passing && { passing: inner.passing }),
+    ...(inner.transient && { transient: inner.transient }),
     append,
     lease: (...args) => inner.lease(...args),
     release: (...args) => inner.release(...args),

@@ -2,7 +2,7 @@ import type { Agent, Session } from '@provost/agent'
 import type { Extension, Fold, Principal } from '@provost/core'
 import { defineExtension } from '@provost/core'
 
-import type { Outward } from '../http/public-errors.ts'
+import type { ClientRedaction } from '../http/public-errors.ts'
 import type { EventFeed } from '../stream/event-feed.ts'
 import { createEventFeed } from '../stream/event-feed.ts'
 import type { TransientWriter } from '../stream/transient-writer.ts'
@@ -64,15 +64,15 @@ export interface Opening {
   readonly principal: Principal | undefined
   readonly tools: readonly RemoteToolInit[]
   readonly keptEvents: number
-  readonly outward: Outward
+  readonly redaction: ClientRedaction
   /** Stores transient events for readers in other processes. */
   readonly passing?: TransientWriter | undefined
   open(extensions: readonly Extension[]): Promise<Session<unknown, never>>
 }
 
 export async function openSession(opening: Opening): Promise<LiveSession> {
-  const { id, agent, principal, tools, keptEvents, outward, passing, open } = opening
-  const feed = createEventFeed(id, keptEvents, outward, passing?.push)
+  const { id, agent, principal, tools, keptEvents, redaction, passing, open } = opening
+  const feed = createEventFeed(id, keptEvents, redaction, passing?.push)
   const session = await open([toolsExtension(tools), feedExtension(feed)])
   return { id, agent, principal: principal?.id, session, feed, idle: undefined }
 }

@@ -21,7 +21,7 @@ export interface RecoverySetup {
 /** Resumes runs whose process died. */
 export interface Recovery {
   /** Looks once for such runs. Resolves when each found run was tried, except one on probation. */
-  look(): Promise<void>
+  scan(): Promise<void>
   /** Takes over no further run. */
   stop(): void
 }
@@ -104,7 +104,7 @@ export function createRecovery(setup: RecoverySetup): Recovery {
     }
   }
 
-  async function look(): Promise<void> {
+  async function scan(): Promise<void> {
     for (const { id, takeovers } of await abandoned()) {
       if (stopping.signal.aborted) return
       if (takeovers === 0) await takeOver(id)
@@ -119,7 +119,7 @@ export function createRecovery(setup: RecoverySetup): Recovery {
   }
 
   return {
-    look,
+    scan,
     stop() {
       stopping.abort()
     },

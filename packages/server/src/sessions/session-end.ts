@@ -2,7 +2,7 @@ import type { SessionState } from '@provost/agent'
 import { logEvents } from '@provost/agent'
 import type { SessionStore } from '@provost/core'
 
-import { createOutward } from '../http/public-errors.ts'
+import { createClientRedaction } from '../http/public-errors.ts'
 import type { Cursor } from '../stream/cursor.ts'
 import { atBeginning, cursorAt } from '../stream/cursor.ts'
 import type { EventPosition } from '../stream/event-position.ts'
@@ -15,7 +15,7 @@ export async function foldSession(
   store: SessionStore,
   id: string,
 ): Promise<{ readonly state: SessionState; readonly last: Cursor }> {
-  const tree = sessionTree(store, id, createOutward(true))
+  const tree = sessionTree(store, id, createClientRedaction(true))
   const place = readCursor(id, atBeginning)
   for await (const _ of tree.read(place));
   return { state: tree.state, last: place.cursor }
@@ -27,7 +27,7 @@ export async function endOf(store: SessionStore, id: string): Promise<Cursor> {
 }
 
 /** Returns the cursor at which the input of a key entered a session, or the session's end if it is still queued; undefined for an unused key. */
-export async function whereSaid(store: SessionStore, id: string, key: string): Promise<Cursor | undefined> {
+export async function inputCursor(store: SessionStore, id: string, key: string): Promise<Cursor | undefined> {
   const token = `send/${key}`
   const log = logEvents(id)
   let last: EventPosition = origin

@@ -4,8 +4,8 @@ import { ProvostError, sessionQuarantined, uuidv7 } from '@provost/core'
 import { countedRead } from '@provost/sessions'
 
 import { unknownSession } from '../http/http-error.ts'
-import type { Outward } from '../http/public-errors.ts'
-import { createOutward } from '../http/public-errors.ts'
+import type { ClientRedaction } from '../http/public-errors.ts'
+import { createClientRedaction } from '../http/public-errors.ts'
 import { isCode, tooMany } from '../http/request-error.ts'
 import type { Limits } from '../options/limits.ts'
 import type { ErrorPlace, ServerOptions } from '../options/server-options.ts'
@@ -29,7 +29,7 @@ export interface Beginning {
 export interface SessionHost {
   readonly store: SessionStore
   /** Redacts events and errors for clients. */
-  readonly outward: Outward
+  readonly redaction: ClientRedaction
   agentOf(name: string | undefined): Agent<unknown, never>
   /** Returns the agent of a name; undefined if this server has none. */
   agentNamed(name: string): Agent<unknown, never> | undefined
@@ -42,7 +42,7 @@ export interface SessionHost {
   start(live: LiveSession, input: Input, options: RunOptions): AgentStream<unknown>
   decide(live: LiveSession, decisions: Decisions): Promise<void>
   /** Sends input to a session, once for each key; resolves when the store has it. */
-  send(live: LiveSession, input: Input, options: Saying): Promise<void>
+  send(live: LiveSession, input: Input, options: SendOptions): Promise<void>
   /** Reads a session without opening it, also in quarantine. @throws HttpError 404 */
   view(principal: Principal | undefined, id: string): Promise<SessionView>
   /** Resumes a run whose process died, unless another process has resumed it. @throws ProvostError `session-quarantined` */
@@ -67,7 +67,7 @@ export interface SessionHost {
 }
 
 /** Options of {@link SessionHost.send}. */
-export interface Saying {
+export interface SendOptions {
   readonly mode: 'steer' | 'queue'
   readonly key?: string | undefined
   readonly maxSteps?: number | undefined
@@ -94,7 +94,7 @@ export function createSessionHost(
   report: (thrown: unknown, place: ErrorPlace) => void,
 ): SessionHost {
   const { agents, authenticate, context } = options
-  const outward = createOutward(options.exposeErrors === true)
+  const redaction = createClientRedaction(options.exposeErrors === true)
   const byName = new Map(agents.map((agent) => [agent.name, agent]))
   const open = new Map<string, Promise<LiveSession>>()
   const running = new Set<LiveSession>()
@@ -147,7 +147,7 @@ export function createSessionHost(
         principal: sessionPrincipal,
         tools,
         keptEvents: limits.keptEvents,
-        outward,
+        redaction,
         passing,
         open: async (extensions) => resume(agent, id, { ...(await openingOf(sessionPrincipal)), extensions }),
       })
@@ -196,7 +196,7 @@ export function createSessionHost(
     live.idle = settled().finally(() => {
       running.delete(live)
       live.idle = undefined
-      live.feed.rest()
+      live.feed.trim()
       // A new run started before this callback ran.
       if (live.session.status === 'running') track(live)
     })
@@ -205,7 +205,7 @@ export function createSessionHost(
 
   const host: SessionHost = {
     store,
-    outward,
+    redaction,
     running,
     agentOf,
     agentNamed: (name) => byName.get(name),
@@ -220,7 +220,7 @@ export function createSessionHost(
         principal,
         tools,
         keptEvents: limits.keptEvents,
-        outward,
+        redaction,
         passing,
         open: (extensions) => create(agent, { ...opening, id, extensions, ...(messages && { messages }) }),
       })
@@ -279,7 +279,7 @@ export function createSessionHost(
       throw sessionQuarantined(live.id)
     },
 
-    recoverAll: () => recovery.look(),
+    recoverAll: () => recovery.scan(),
     stopRecovery: () => recovery.stop(),
 
     async releaseQuarantine(id) {

@@ -77,7 +77,9 @@ export function readRun(
       }
       if (signal.aborted) return undefined
       const settled = await result
-      return ending?.end ? completionOf(live.id, ending.end, ending.pending) : completionOfResult(settled, host.outward)
+      return ending?.end
+        ? completionOf(live.id, ending.end, ending.pending)
+        : completionOfResult(settled, host.redaction)
     } finally {
       stop()
       signal.removeEventListener('abort', leave)
@@ -114,7 +116,7 @@ const lookMs = 1_000
 export async function* followSession(reading: Reading, after: Cursor): SessionEvents {
   const { host, live, signal } = reading
   const { store } = host
-  const tree = sessionTree(store, live.id, host.outward, store.passing)
+  const tree = sessionTree(store, live.id, host.redaction, store.transient)
   const place = readCursor(live.id, after)
   const watching = watch(store, live.id, signal)
   let waitMs = soonMs
@@ -139,7 +141,7 @@ export async function* followSession(reading: Reading, after: Cursor): SessionEv
         lookAt = performance.now() + lookMs
       }
       if (live.session.status !== 'running') {
-        const hinted = await watching.next(store.passing ? waitMs : lookMs)
+        const hinted = await watching.next(store.transient ? waitMs : lookMs)
         waitMs = hinted ? soonMs : Math.min(run?.status === 'running' ? silentMs : lookMs, waitMs * 2)
       }
       if (signal.aborted) return undefined
@@ -166,7 +168,7 @@ async function* localEvents(
     const torn = items === undefined
     if (!items) {
       // Events that happen while the logs are read are queued; those that the logs contained are skipped.
-      items = live.feed.kept()
+      items = live.feed.retained()
       yield* tree.read(place)
     }
     const kept = toSend(items, torn)

@@ -1,8 +1,8 @@
 import { logEvents } from '@provost/agent'
 import type { LogEvents, SessionState } from '@provost/agent'
-import type { Entry, EventOf, PassingBuffer, SessionStore } from '@provost/core'
+import type { Entry, EventOf, TransientBuffer, SessionStore } from '@provost/core'
 
-import type { Outward } from '../http/public-errors.ts'
+import type { ClientRedaction } from '../http/public-errors.ts'
 import type { FeedItem } from '../stream/event-feed.ts'
 import { feedItem } from '../stream/event-feed.ts'
 import type { ReadCursor, Sent } from '../stream/read-cursor.ts'
@@ -31,14 +31,14 @@ interface Branch {
 const batchSize = 64
 
 /**
- * @param outward removes from each event what clients may not receive.
+ * @param redaction removes from each event what clients may not receive.
  * @param buffer transient events; without it only durable events are read.
  */
 export function sessionTree(
   store: SessionStore,
   sessionId: string,
-  outward: Outward,
-  buffer?: PassingBuffer,
+  redaction: ClientRedaction,
+  buffer?: TransientBuffer,
 ): SessionTree {
   const root = branchOf(sessionId, [])
   let end: EventOf<'agent.end'> | undefined
@@ -51,15 +51,15 @@ export function sessionTree(
 
   function itemsOf({ log }: Branch, logged: ReturnType<LogEvents['take']>): readonly FeedItem[] {
     return logged.map(({ event: whole, offset, n }) => {
-      const event = outward.event(whole)
+      const event = redaction.event(whole)
       if (log === sessionId && event.type === 'agent.end') end = event
       const passes = event.id.startsWith('~', event.id.search(/[.~]\d+$/u))
-      return feedItem(event, log, { position: { offset, n, passing: false }, ...(passes && { unmarked: true }) })
+      return feedItem(event, log, { position: { offset, n, passing: false }, ...(passes && { isUnpositioned: true }) })
     })
   }
 
   /** Returns the transient events of a log after the reader's position. */
-  async function passingIn({ log }: Branch, place: ReadCursor): Promise<readonly FeedItem[]> {
+  async function transientEventsOf({ log }: Branch, place: ReadCursor): Promise<readonly FeedItem[]> {
     const pieces = (await buffer?.read(log, place.at(log)?.offset ?? 0)) ?? []
     return pieces.flatMap(eventsIn)
   }
@@ -76,7 +76,7 @@ export function sessionTree(
       yield* late
       if (entry.offset > (place.at(log)?.offset ?? 0)) {
         // Transient events before an entry precede the events of the entry.
-        passing ??= await passingIn(branch, place)
+        passing ??= await transientEventsOf(branch, place)
         for (; offsetOf(passing[next]) < entry.offset && next < passing.length; next++) {
           yield* passing.slice(next, next + 1)
         }
@@ -85,7 +85,7 @@ export function sessionTree(
       yield* late.length > 0 ? items.slice(late.length) : items
     }
     yield* itemsOf(branch, events.end())
-    const rest = lastOf(branch) > 0 ? await passingIn(branch, place) : []
+    const rest = lastOf(branch) > 0 ? await transientEventsOf(branch, place) : []
     for (const item of rest) {
       // It follows an entry that is not read yet and comes with that entry.
       if (offsetOf(item) > lastOf(branch)) break

@@ -1,6 +1,6 @@
 import type { AgentEvent } from '@provost/core'
 
-import type { Outward } from '../http/public-errors.ts'
+import type { ClientRedaction } from '../http/public-errors.ts'
 import type { Cursor } from './cursor.ts'
 import { childKey } from './cursor.ts'
 import type { EventPosition } from './event-position.ts'
@@ -14,9 +14,9 @@ export interface FeedItem {
   /** Absent if a reader cannot resume at this event. */
   readonly position?: EventPosition
   /** Position of the session's own log when the event happened. */
-  readonly under?: EventPosition
+  readonly sessionPosition?: EventPosition
   /** The event shares its position with the next one and is replayed with it. */
-  readonly unmarked?: true
+  readonly isUnpositioned?: true
   /** The event as JSON without its number, which differs for each reader. */
   json(): string
 }
@@ -26,11 +26,11 @@ export interface EventFeed {
   push(event: AgentEvent, offset: () => number): void
   /** Returns the kept events after a cursor, with some before it; undefined if an event after it is not kept. */
   since(cursor: Cursor): readonly FeedItem[] | undefined
-  kept(): readonly FeedItem[]
+  retained(): readonly FeedItem[]
   /** The session is idle: keeps only a few events, for readers that reconnect. */
-  rest(): void
+  trim(): void
   /** Stops publishing: clients do not receive the events of a run that this process leaves. */
-  mute(): void
+  stopPublishing(): void
   /** @returns stops listening. */
   listen(listener: (item: FeedItem) => void): () => void
   readonly listeners: number
@@ -49,18 +49,18 @@ const ofWait: ReadonlySet<string> = new Set([
 const keptAtRest = 100
 
 /**
- * @param outward removes from each event what clients may not receive.
+ * @param redaction removes from each event what clients may not receive.
  * @param pass receives each event before the listeners.
  */
 export function createEventFeed(
   sessionId: string,
   keep: number,
-  outward: Outward,
+  redaction: ClientRedaction,
   pass?: (item: FeedItem) => void,
 ): EventFeed {
   let items: FeedItem[] = []
   let muted = false
-  let under: EventPosition | undefined
+  let sessionPosition: EventPosition | undefined
   /** Log of each run. */
   const logs = new Map<string, string>()
   const listeners = new Set<(item: FeedItem) => void>()
@@ -71,8 +71,8 @@ export function createEventFeed(
     if (place && event.parents.length > 0 && !logs.has(event.runId)) logs.set(event.runId, place.log)
     const log = event.parents.length === 0 ? sessionId : (place?.log ?? logs.get(event.runId) ?? sessionId)
     const position = waits ? { offset: offset(), n: 0, passing: false } : place?.position
-    if (log === sessionId) under = position ?? under
-    return shared(feedItem(outward.event(event), log, { position, ...(log !== sessionId && { under }) }))
+    if (log === sessionId) sessionPosition = position ?? sessionPosition
+    return shared(feedItem(redaction.event(event), log, { position, ...(log !== sessionId && { sessionPosition }) }))
   }
 
   return {
@@ -97,13 +97,13 @@ export function createEventFeed(
       }
       return undefined
     },
-    kept: () => items.slice(),
-    rest() {
+    retained: () => items.slice(),
+    trim() {
       // Drops the cached JSON texts.
       items = items.slice(-keptAtRest).map((item) => feedItem(item.event, item.log, item))
       logs.clear()
     },
-    mute() {
+    stopPublishing() {
       muted = true
     },
     listen(listener) {
@@ -121,20 +121,20 @@ export function feedItem(
   log: string,
   {
     position,
-    under,
-    unmarked,
+    sessionPosition,
+    isUnpositioned,
   }: {
     readonly position?: EventPosition | undefined
-    readonly under?: EventPosition | undefined
-    readonly unmarked?: boolean
+    readonly sessionPosition?: EventPosition | undefined
+    readonly isUnpositioned?: boolean
   },
 ): FeedItem {
   return {
     event,
     log,
     ...(position && { position }),
-    ...(under && { under }),
-    ...(unmarked && { unmarked }),
+    ...(sessionPosition && { sessionPosition }),
+    ...(isUnpositioned && { isUnpositioned }),
     json: () => afterNumber(event),
   }
 }

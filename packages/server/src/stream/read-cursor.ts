@@ -66,8 +66,8 @@ export function readCursor(sessionId: string, start: Cursor): ReadCursor {
     return { root, children: new Map([...children].map(([key, { position }]) => [key, position])) }
   }
 
-  function idOf({ event, position, unmarked }: FeedItem): string | undefined {
-    if (!position || unmarked || children.size > mostChildren) return undefined
+  function idOf({ event, position, isUnpositioned }: FeedItem): string | undefined {
+    if (!position || isUnpositioned || children.size > mostChildren) return undefined
     if (children.size === 0 && event.id.startsWith(sessionId)) return event.id
     return writeCursor(sessionId, cursor())
   }
@@ -82,7 +82,7 @@ export function readCursor(sessionId: string, start: Cursor): ReadCursor {
       if (key !== undefined && !children.has(key)) children.set(key, { position: origin })
     },
     take(item, torn = false) {
-      const { log, event, position, under } = item
+      const { log, event, position, sessionPosition } = item
       if (!position) return { item, event }
       const had = at(log)
       if (had && compare(position, had) <= 0) {
@@ -90,8 +90,8 @@ export function readCursor(sessionId: string, start: Cursor): ReadCursor {
         return undefined
       }
       // The reader is past this event and does not know the child: it has received the child's end.
-      if (!had && under && compare(under, root) < 0) return undefined
-      if (item.unmarked) {
+      if (!had && sessionPosition && compare(sessionPosition, root) < 0) return undefined
+      if (item.isUnpositioned) {
         if (event.type === 'message.start' && begun.has(answerOf(event))) return undefined
         return { item, event }
       }

@@ -1,4 +1,4 @@
-import type { AgentEvent, PassingPiece } from '@provost/core'
+import type { AgentEvent, TransientPiece } from '@provost/core'
 import { isEventType, isRecord } from '@provost/core'
 
 import type { FeedItem } from './event-feed.ts'
@@ -46,12 +46,12 @@ export function addTo(
   return piece
 }
 
-export function closed({ log, offset, from, to, parts }: TransientChunk): PassingPiece {
+export function closed({ log, offset, from, to, parts }: TransientChunk): TransientPiece {
   return { log, offset, from, to, body: JSON.stringify(parts) }
 }
 
 /** Returns the events of a stored chunk. */
-export function eventsIn({ log, offset, body }: PassingPiece): readonly FeedItem[] {
+export function eventsIn({ log, offset, body }: TransientPiece): readonly FeedItem[] {
   const parts: unknown = JSON.parse(body)
   if (!Array.isArray(parts)) return []
   let before: AgentEvent | undefined

@@ -1,4 +1,4 @@
-import type { AgentEvent, PassingBuffer } from '@provost/core'
+import type { AgentEvent, TransientBuffer } from '@provost/core'
 
 import type { FeedItem } from './event-feed.ts'
 import type { TransientChunk } from './transient-chunk.ts'
@@ -20,28 +20,28 @@ const longestMs = 500
 /** Milliseconds for which transient events stay after the log replaces them, for readers that are about to reach them. */
 const graceMs = 10_000
 
-interface Passing {
+interface PendingChunks {
   readonly pieces: TransientChunk[]
   last: AgentEvent | undefined
-  kept: number
+  storedCount: number
   dueAt: number
   /** The buffer is full: nothing is stored until the current answer is in the log. */
   full: boolean
 }
 
 /** Creates a writer. It writes all logs in one transaction, at most every {@link collectMs}. */
-export function createTransientWriter(buffer: PassingBuffer): TransientWriter {
-  const logs = new Map<string, Passing>()
+export function createTransientWriter(buffer: TransientBuffer): TransientWriter {
+  const logs = new Map<string, PendingChunks>()
   const announced = new Map<string, { readonly offset: number; readonly at: number }>()
   let timer: NodeJS.Timeout | undefined
   let tickAt = Number.POSITIVE_INFINITY
   let writing: Promise<void> = Promise.resolve()
   let underway = 0
 
-  function passingOf(log: string): Passing {
+  function pendingChunksOf(log: string): PendingChunks {
     const known = logs.get(log)
     if (known) return known
-    const made: Passing = { pieces: [], last: undefined, kept: 0, dueAt: 0, full: false }
+    const made: PendingChunks = { pieces: [], last: undefined, storedCount: 0, dueAt: 0, full: false }
     logs.set(log, made)
     return made
   }
@@ -51,7 +51,7 @@ export function createTransientWriter(buffer: PassingBuffer): TransientWriter {
     const pieces = names.flatMap((log) => {
       const passing = logs.get(log)
       if (!passing) return []
-      passing.kept += passing.pieces.length
+      passing.storedCount += passing.pieces.length
       passing.last = undefined
       return passing.pieces.splice(0).map(closed)
     })
@@ -68,7 +68,7 @@ export function createTransientWriter(buffer: PassingBuffer): TransientWriter {
   }
 
   /** Records that the log entry replaces the transient events before it. */
-  function tell(log: string, offset: number, then: 'goes on' | 'over'): void {
+  function storeChunks(log: string, offset: number, then: 'goes on' | 'over'): void {
     const passing = logs.get(log)
     if (passing) passing.full = false
     if (then === 'over') {
@@ -85,7 +85,7 @@ export function createTransientWriter(buffer: PassingBuffer): TransientWriter {
     for (const { log } of places) {
       announced.delete(log)
       const passing = logs.get(log)
-      if (passing) passing.kept = 0
+      if (passing) passing.storedCount = 0
     }
     writing = writing.then(() => buffer.drop(places)).catch(() => {})
   }
@@ -113,19 +113,19 @@ export function createTransientWriter(buffer: PassingBuffer): TransientWriter {
     push(item) {
       const { event, log, position } = item
       if (!position) return
-      if (event.type === 'agent.end') return tell(log, position.offset, 'over')
+      if (event.type === 'agent.end') return storeChunks(log, position.offset, 'over')
       if (!position.passing) {
-        if (event.type === 'message.end') tell(log, position.offset, 'goes on')
+        if (event.type === 'message.end') storeChunks(log, position.offset, 'goes on')
         return
       }
-      const passing = passingOf(log)
+      const passing = pendingChunksOf(log)
       if (passing.full) return
       const open = passing.pieces.at(-1)
       const piece = addTo(open, passing.last, item)
       passing.last = event
       if (!piece || piece === open) return
       if (passing.pieces.length === 0) {
-        passing.dueAt = performance.now() + Math.min(longestMs, collectMs + passing.kept / 4) - collectMs
+        passing.dueAt = performance.now() + Math.min(longestMs, collectMs + passing.storedCount / 4) - collectMs
       }
       passing.pieces.push(piece)
       tickIn(collectMs)

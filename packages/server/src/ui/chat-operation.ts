@@ -31,7 +31,7 @@ export function chatOperation({
   allowProviderOptions,
   allow,
   accepting,
-  deciding,
+  decisionService,
   report,
 }: OperationSetup): Operation {
   async function opened(principal: Principal, body: ChatBody): Promise<{ live: LiveSession; isNew: boolean }> {
@@ -72,7 +72,10 @@ export function chatOperation({
         toolResults: turn.toolResults.filter(({ callId }) => called.has(callId)).map((one) => ({ ...one, by })),
       }
       if (decisions.approvals.length + decisions.toolResults.length > 0) {
-        await host.decide(live, await deciding.check(principal, { live, requester: principal }, decisions, 'http'))
+        await host.decide(
+          live,
+          await decisionService.check(principal, { live, requester: principal }, decisions, 'http'),
+        )
       }
       return (signal) => followSession({ ...reading, signal }, after)
     }

@@ -1,5 +1,5 @@
 import { createAgent } from '@provost/agent'
-import type { PassingPiece, SessionStore } from '@provost/core'
+import type { TransientPiece, SessionStore } from '@provost/core'
 import { createServer } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
@@ -13,8 +13,8 @@ afterEach(() => void vi.useRealTimers())
 
 /** A store that records the ephemeral events that are written to it. */
 function overheard(): { readonly store: SessionStore; readonly heard: () => string } {
-  const pieces: PassingPiece[] = []
-  const passing: SessionStore['passing'] = {
+  const pieces: TransientPiece[] = []
+  const buffer: SessionStore['transient'] = {
     async keep(more) {
       pieces.push(...more)
       return []
@@ -22,7 +22,7 @@ function overheard(): { readonly store: SessionStore; readonly heard: () => stri
     read: async () => [],
     async drop() {},
   }
-  return { store: { ...memoryStore(), passing }, heard: () => pieces.map(({ body }) => body).join() }
+  return { store: { ...memoryStore(), transient: buffer }, heard: () => pieces.map(({ body }) => body).join() }
 }
 
 async function turnsUntil(done: () => boolean): Promise<void> {

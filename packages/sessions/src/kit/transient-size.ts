@@ -1,5 +1,5 @@
-import type { PassingPiece } from '@provost/core'
-import { passingLimits } from '@provost/core'
+import type { TransientPiece } from '@provost/core'
+import { transientLimits } from '@provost/core'
 
 /** The size of the transient items of a log. */
 export interface TransientSize {
@@ -17,7 +17,7 @@ export interface TransientSize {
  * const larger = addTransient(sizes.get(piece.log) ?? { count: 0, length: 0 }, piece)
  * if (!larger) full.add(piece.log)
  */
-export function addTransient({ count, length }: TransientSize, { body }: PassingPiece): TransientSize | undefined {
+export function addTransient({ count, length }: TransientSize, { body }: TransientPiece): TransientSize | undefined {
   const larger = { count: count + 1, length: length + body.length }
-  return larger.count > passingLimits.pieces || larger.length > passingLimits.length ? undefined : larger
+  return larger.count > transientLimits.pieces || larger.length > transientLimits.length ? undefined : larger
 }

@@ -30,7 +30,7 @@ export interface MessageStore {
 export function fromMessageStore(messages: MessageStore): SessionStore {
   const memory = memoryStore()
   const loading = new Map<string, Promise<void>>()
-  const scribes = new Map<string, Scribe>()
+  const scribes = new Map<string, MessageWriter>()
 
   async function load(log: string): Promise<void> {
     if (!(await messages.exists(log))) return
@@ -52,7 +52,7 @@ export function fromMessageStore(messages: MessageStore): SessionStore {
     return done
   }
 
-  function scribeOf(log: string): Scribe {
+  function scribeOf(log: string): MessageWriter {
     let scribe = scribes.get(log)
     if (!scribe) scribes.set(log, (scribe = createScribe()))
     return scribe
@@ -106,7 +106,7 @@ export function fromMessageStore(messages: MessageStore): SessionStore {
 }
 
 /** Converts the entries of a log to messages of the conversation. */
-interface Scribe {
+interface MessageWriter {
   /** Messages that the application has not stored yet; they are appended first. */
   readonly unwritten: ModelMessage[]
   /** Serializes writes, so that a slow application does not receive a message twice. */
@@ -114,7 +114,7 @@ interface Scribe {
   write(entry: NewEntry): readonly ModelMessage[]
 }
 
-function createScribe(): Scribe {
+function createScribe(): MessageWriter {
   const held = new Map<string, Message>()
   let child: boolean | undefined
   /** The last message with calls, and its results. */

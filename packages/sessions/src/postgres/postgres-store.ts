@@ -9,7 +9,7 @@ import { nameKey } from '../text/name-key.ts'
 import { isTaken, postgresDatabase } from './postgres-database.ts'
 import { postgresLogs } from './postgres-log.ts'
 import { deleteSession, listSessions } from './postgres-session.ts'
-import { postgresPassing } from './postgres-transient.ts'
+import { postgresTransient } from './postgres-transient.ts'
 import { watchPostgres } from './postgres-watch.ts'
 
 /** Options of {@link postgresStore}. */
@@ -49,7 +49,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
   const logs = postgresLogs(database, watchers)
   let closed = false
 
-  function alive(): void {
+  function assertOpen(): void {
     if (closed) throw storeClosed()
   }
 
@@ -67,7 +67,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
 
   return {
     place: () => ({ kind: 'postgres', url, schema }),
-    passing: postgresPassing(database),
+    transient: postgresTransient(database),
     lease: (...request) => logs.lease(...request),
     leaseState: (name) => logs.leaseState(name),
     releaseQuarantine: (sessionId) => logs.releaseQuarantine(sessionId),
@@ -110,12 +110,12 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     },
 
     watch(sessionId, signal, of) {
-      alive()
+      assertOpen()
       return watchers.watch(sessionId, signal, of)
     },
 
     async blob(hash) {
-      alive()
+      assertOpen()
       if (!isHash(hash)) return undefined
       const [row] = await query('provost-blob', `select bytes from ${t('blobs')} where hash = $1`, [hash])
       return row?.[0] instanceof Uint8Array ? row[0] : undefined

@@ -1,11 +1,11 @@
-import type { PassingBuffer } from '@provost/core'
-import { passingLimits } from '@provost/core'
+import type { TransientBuffer } from '@provost/core'
+import { transientLimits } from '@provost/core'
 
 import { nameKey } from '../text/name-key.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
 
 /** Returns the buffer of transient events, in a table beside the logs. */
-export function postgresPassing({ t, query }: PostgresDatabase): PassingBuffer {
+export function postgresTransient({ t, query }: PostgresDatabase): TransientBuffer {
   // `count` and `length` are running totals: a log's size is the last piece less the totals before the first.
   const keepSql = `
     with given as (
@@ -23,8 +23,8 @@ export function postgresPassing({ t, query }: PostgresDatabase): PassingBuffer {
     left join lateral (
       select count - 1 as count, length - own as length from ${t('passing')} where log = g.log order by "at", first limit 1
     ) as b on true
-    where g.count + coalesce(e.count, 0) - coalesce(b.count, 0) <= ${passingLimits.pieces}
-      and g.length + coalesce(e.length, 0) - coalesce(b.length, 0) <= ${passingLimits.length}
+    where g.count + coalesce(e.count, 0) - coalesce(b.count, 0) <= ${transientLimits.pieces}
+      and g.length + coalesce(e.length, 0) - coalesce(b.length, 0) <= ${transientLimits.length}
     on conflict do nothing
     returning log`
 

@@ -13,7 +13,7 @@ import { openSqlite } from './sqlite-file.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { row, rows, sqliteLogs } from './sqlite-log.ts'
 import { deleteSession, listSessions } from './sqlite-session.ts'
-import { sqlitePassing } from './sqlite-transient.ts'
+import { sqliteTransient } from './sqlite-transient.ts'
 
 /** Options of {@link sqliteStore}. */
 export interface SqliteStoreOptions {
@@ -58,17 +58,17 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
   const { sync = 'calls', busyMs = 5_000, pollMs = 50 } = options
   checkChoice(sync, ['calls', 'always', 'never'], 'sync', 'sqliteStore')
   const file = openSqlite(path, busyMs)
-  const logs = sqliteLogs(file, alive)
+  const logs = sqliteLogs(file, assertOpen)
   const watchers = watchFile(file, pollMs)
   let closed = false
 
-  function alive(): void {
+  function assertOpen(): void {
     if (closed) throw storeClosed()
   }
 
   /** Returns the result as a promise, and converts SQLite's errors to ProvostErrors with a hint. */
   async function run<T>(work: () => T): Promise<T> {
-    alive()
+    assertOpen()
     try {
       return work()
     } catch (error) {
@@ -80,7 +80,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     isBusy(error) ? busy(path, error) : diskError(`the store ${path}`, error)
 
   return {
-    ...(path === ':memory:' ? { ephemeral: true } : { passing: sqlitePassing(file, run) }),
+    ...(path === ':memory:' ? { ephemeral: true } : { transient: sqliteTransient(file, run) }),
     place: () => (path === ':memory:' ? { kind: 'process' } : { kind: 'file', path }),
     lease: (...request) => run(() => logs.lease(...request)),
     leaseState: (name) => run(() => logs.leaseState(name)),
@@ -90,7 +90,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     append(name, entries, at) {
       let appended: Appended
       try {
-        alive()
+        assertOpen()
         appended = logs.append(name, entries, at)
       } catch (error) {
         return Promise.reject(storeError(error))

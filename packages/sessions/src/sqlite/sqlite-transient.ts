@@ -1,4 +1,4 @@
-import type { PassingBuffer, PassingPiece } from '@provost/core'
+import type { TransientBuffer, TransientPiece } from '@provost/core'
 
 import { addTransient } from '../kit/transient-size.ts'
 import { nameKey } from '../text/name-key.ts'
@@ -17,11 +17,11 @@ const headSql = `select
  *
  * @param run runs the work and returns a promise.
  */
-export function sqlitePassing(
+export function sqliteTransient(
   { db, sql, transaction }: SqliteFile,
   run: <T>(work: () => T) => Promise<T>,
-): PassingBuffer {
-  function keepOne(piece: PassingPiece): boolean {
+): TransientBuffer {
+  function keepOne(piece: TransientPiece): boolean {
     const { log, offset, from, to, body } = piece
     const key = nameKey(log)
     const [count = 0, length = 0, countBefore = 0, lengthBefore = 0] = (row(sql(headSql), key) ?? []).map(Number)

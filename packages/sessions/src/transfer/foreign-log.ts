@@ -5,7 +5,7 @@ import { createdBody, createdId, createdIn, isCreated } from '../kit/created-ent
 import { invalidExport } from '../kit/store-error.ts'
 
 /** How a log is imported. */
-export interface Adoption {
+export interface LogImport {
   /** Whether a signature is valid. Without one, all values are labelled untrusted and no right is kept. */
   readonly trusted: boolean
   /** Id of the imported session, and `from`, its id in the export. */
@@ -18,7 +18,7 @@ export interface Adoption {
 const outside: Label = untrustedLabel('import')
 
 /** Returns the entries with their new names. */
-export function renamed(entries: readonly Entry[], { sessionId, from, names }: Adoption): readonly Entry[] {
+export function renamed(entries: readonly Entry[], { sessionId, from, names }: LogImport): readonly Entry[] {
   if (sessionId === from && [...names].every(([old, name]) => old === name)) return entries
   return entries.map((entry): Entry => {
     if (entry.type === 'child') return { ...entry, log: names.get(entry.log) ?? `${sessionId}/gone` }
@@ -37,7 +37,7 @@ export function renamed(entries: readonly Entry[], { sessionId, from, names }: A
  *
  * @throws ProvostError `invalid-export` for a history that providers reject
  */
-export function inert(entries: readonly Entry[], { trusted }: Adoption): readonly Entry[] {
+export function inert(entries: readonly Entry[], { trusted }: LogImport): readonly Entry[] {
   const approved = approvedTokens(entries)
   const open = new Set<string>()
   let running: Entry | undefined

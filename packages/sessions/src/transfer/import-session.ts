@@ -10,7 +10,7 @@ import { linesOf } from '../text/text-lines.ts'
 import type { TextPieces } from '../text/text-lines.ts'
 import type { ExportLine, Footer } from './export-line.ts'
 import { checkKey, exportFormat, exportVersion, signatureOf } from './export-line.ts'
-import type { Adoption } from './foreign-log.ts'
+import type { LogImport } from './foreign-log.ts'
 import { inert, renamed } from './foreign-log.ts'
 
 /** Options of {@link importSession}. */
@@ -98,7 +98,7 @@ export async function importSession(
     const child = keepsNames ? name : `${sessionId}/child/${names.size}`
     names.set(name, names.size === 0 ? sessionId : child)
   }
-  const adoption: Adoption = { trusted, sessionId, from: header.session, names }
+  const adoption: LogImport = { trusted, sessionId, from: header.session, names }
   const adopted = [...logs].map(([name, entries]) => {
     const here = renamed(entries, adoption)
     return { name: names.get(name) ?? sessionId, entries: unchanged ? here : inert(here, adoption) }

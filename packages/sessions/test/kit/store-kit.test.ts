@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-import { mostTakeovers, passingLimits } from '@provost/core'
+import { mostTakeovers, transientLimits } from '@provost/core'
 import type { Entry, NewEntry } from '@provost/core'
 import * as kit from '@provost/sessions/kit'
 import type { LeaseRecord, LogSummary } from '@provost/sessions/kit'
@@ -140,7 +140,7 @@ test('ids of deliveries sort like their numbers', () => {
 
 test('a log is full at the limits of items and of their length, and not before', () => {
   const item = { log: 'l', offset: 1, from: 0, to: 0, body: 'ab' }
-  const { pieces, length } = passingLimits
+  const { pieces, length } = transientLimits
   expect(kit.addTransient({ count: pieces - 1, length: length - 2 }, item)).toEqual({ count: pieces, length })
   expect(kit.addTransient({ count: pieces, length: 0 }, item)).toBeUndefined()
   expect(kit.addTransient({ count: 0, length: length - 1 }, item)).toBeUndefined()

@@ -28,7 +28,7 @@ const neededFor: Readonly<Partial<Record<EventType, ContentKind | 'metrics' | 'n
 }
 
 /** Returns the events to subscribe to. A step emits about a dozen, and most configurations need few. */
-export function heardEvents(recorded: ReadonlySet<string>, measured: boolean): readonly EventType[] {
+export function neededEvents(recorded: ReadonlySet<string>, measured: boolean): readonly EventType[] {
   return eventTypes.filter((type) => {
     const use = neededFor[type]
     return use === undefined || (use === 'metrics' ? measured : recorded.has(use))

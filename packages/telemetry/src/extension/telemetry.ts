@@ -13,7 +13,7 @@ import type { RunTrace } from '../spans/run-trace.ts'
 import { traceRun } from '../spans/run-trace.ts'
 import { withSpan } from '../spans/span-context.ts'
 import { logName } from '../spans/trace-context.ts'
-import { heardEvents } from './observed-events.ts'
+import { neededEvents } from './observed-events.ts'
 
 /** Active runs, by what traces them. When two extensions meet in one run, the outer one traces it. */
 const taken = new WeakMap<object, Set<string>>()
@@ -59,7 +59,7 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
   const kinds = recordContent === true ? everything : recordContent === false ? [] : recordContent
   const recorded: ReadonlySet<ContentKind> = new Set(kinds)
   const present = instruments(options)
-  const [events, measuredEvents] = [heardEvents(recorded, false), heardEvents(recorded, true)]
+  const [events, measuredEvents] = [neededEvents(recorded, false), neededEvents(recorded, true)]
   // Open spans exist in their process only. Everything that must outlive it is in the log.
   const runs = new Map<string, RunTrace>()
   /** Runs that were active before this extension saw them. */
@@ -147,7 +147,7 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
     const known = runs.get(runId)
     if (!known && claimed.has(runId)) return next()
     const run = known ?? begin(op, ctx)
-    if (known && op.kind === 'run') known.enters(op, ctx)
+    if (known && op.kind === 'run') known.linkChild(op, ctx)
     const span = run?.span.spanContext()
     const inContext = (): Promise<T> =>
       withinRun({ runId, sessionId: ctx.run.sessionId, agent, scrub: ctx.scrub, ...(span && { span }) }, next)
@@ -156,7 +156,7 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
       return await context.with(withSpan(context.active(), run.span), inContext)
     } catch (thrown) {
       // No event reports the end of a run without this extension.
-      if (op.kind === 'child') run.broken()
+      if (op.kind === 'child') run.closeAbandoned()
       throw thrown
     }
   }

@@ -14,13 +14,13 @@ export interface ChatSpan {
   readonly id: string
   readonly started: number
   /** Records that the response began. */
-  began(): void
+  responseStarted(): void
   /** Records a stream chunk of the response. */
-  piece(): void
+  chunk(): void
   /** Runs the call inside the span. */
   run<T>(next: () => Promise<T>): Promise<T>
   /** Records the message as it enters the history. */
-  said(message: Message): void
+  setMessage(message: Message): void
   /** Ends the span, with the time at which the call ended. */
   end(): void
 }
@@ -101,8 +101,8 @@ export function openChat(
   return {
     id: op.id,
     started,
-    began: () => begin(performance.now()),
-    piece() {
+    responseStarted: () => begin(performance.now()),
+    chunk() {
       const now = performance.now()
       begin(now)
       if (last !== undefined) measured?.outputChunk(secondsSince(last, now))
@@ -118,7 +118,7 @@ export function openChat(
         throw thrown
       }
     },
-    said(message) {
+    setMessage(message) {
       if (!written) span.setAttribute(attr.outputMessages, record.messages([message]))
     },
     end,

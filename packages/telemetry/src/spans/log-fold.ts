@@ -2,21 +2,21 @@ import type { Fold } from '@provost/core'
 import { relayProvider } from '@provost/core'
 
 /** A list of values from the log, latest first. */
-interface Told<T> {
+interface KeyedList<T> {
   readonly key: string
   readonly value: T
-  readonly before: Told<T> | undefined
+  readonly before: KeyedList<T> | undefined
 }
 
 /** The start of each wait, latest first. */
-export const waitsSince: Fold<Told<number> | undefined> = {
+export const waitsSince: Fold<KeyedList<number> | undefined> = {
   key: 'provost.telemetry.waits',
   initial: undefined,
   apply: (before, entry) => (entry.type === 'wait' ? { key: entry.token, value: entry.at, before } : before),
 }
 
 /** Calls whose results have secret fields in a result that is not secret as a whole, latest first. */
-export const secretFields: Fold<Told<true> | undefined> = {
+export const secretFields: Fold<KeyedList<true> | undefined> = {
   key: 'provost.telemetry.secret-fields',
   initial: undefined,
   apply(before, entry) {
@@ -27,7 +27,7 @@ export const secretFields: Fold<Told<true> | undefined> = {
 }
 
 /** The agent that each return handoff goes to, by call, latest first. */
-export const errandsOf: Fold<Told<string> | undefined> = {
+export const returnHandoffTargets: Fold<KeyedList<string> | undefined> = {
   key: 'provost.telemetry.errands',
   initial: undefined,
   apply(before, entry) {
@@ -37,15 +37,15 @@ export const errandsOf: Fold<Told<string> | undefined> = {
 }
 
 /** Whether this is a stub model: calls of it reach no provider. */
-export function relays(model: string): boolean {
+export function isStubModel(model: string): boolean {
   return model.startsWith(`${relayProvider}/`)
 }
 
 /** Whether the run exists for a call that no model made. */
-export const isRelayed: Fold<boolean> = {
+export const usesStubModel: Fold<boolean> = {
   key: 'provost.telemetry.relayed',
   initial: false,
-  apply: (is, entry) => is || (entry.type === 'attempt' && relays(entry.model)),
+  apply: (is, entry) => is || (entry.type === 'attempt' && isStubModel(entry.model)),
 }
 
 /** Whether a part of the session was compacted. */
@@ -56,7 +56,7 @@ export const wasCompacted: Fold<boolean> = {
 }
 
 /** The latest value of a key. */
-export function told<T>(list: Told<T> | undefined, key: string): T | undefined {
+export function latestOf<T>(list: KeyedList<T> | undefined, key: string): T | undefined {
   for (let at = list; at; at = at.before) if (at.key === key) return at.value
   return undefined
 }

@@ -9,10 +9,10 @@ import { attr } from '../attributes/semconv.ts'
 /** Attribute values that are used here. */
 export type Value = string | number | boolean | string[]
 /** Attributes, some of which may be undefined. */
-export type Given = Readonly<Record<string, Value | undefined>>
+export type SpanAttributes = Readonly<Record<string, Value | undefined>>
 
 /** Returns the attributes without the undefined ones. */
-export function present(given: Given): Attributes {
+export function present(given: SpanAttributes): Attributes {
   const attributes: Attributes = {}
   for (const key in given) if (given[key] !== undefined) attributes[key] = given[key]
   return attributes
@@ -33,7 +33,7 @@ export function fail(
 }
 
 /** Adds an event to a span. */
-export function mark(span: Span, name: string, given: Given = {}): void {
+export function mark(span: Span, name: string, given: SpanAttributes = {}): void {
   if (span.isRecording()) span.addEvent(name, present(given))
 }
 

@@ -4,13 +4,13 @@ import { assertNever, isRecord } from '@provost/core'
 
 import { codeOf, outputValue, withheld } from '../attributes/content.ts'
 import { attr, own } from '../attributes/semconv.ts'
-import { secretFields, told } from './log-fold.ts'
-import type { Given } from './open-span.ts'
+import { secretFields, latestOf } from './log-fold.ts'
+import type { SpanAttributes } from './open-span.ts'
 import { fail, mark } from './open-span.ts'
 import type { TracedRun } from './run-trace.ts'
 
 /** Applies an event to the trace of its run. */
-export function hear(
+export function traceEvent(
   run: TracedRun,
   event: AgentEvent,
   ctx: HookContext,
@@ -20,7 +20,7 @@ export function hear(
   const here = run.current()
   switch (event.type) {
     case 'agent.start': {
-      if (record.records('messages')) run.opens({ input: event.input })
+      if (record.records('messages')) run.noteStart({ input: event.input })
       return
     }
     case 'agent.resumed':
@@ -53,37 +53,37 @@ export function hear(
     }
     case 'step.start': {
       if (event.step === 1 && record.records('instructions') && ctx.instructions !== '') {
-        run.opens({ instructions: ctx.instructions })
+        run.noteStart({ instructions: ctx.instructions })
       }
       return
     }
     case 'message.start':
-      return run.chat(event.messageId)?.began()
+      return run.chat(event.messageId)?.responseStarted()
     case 'text.delta':
     case 'reasoning.delta':
     case 'tool.call.delta':
-      return run.chat(event.messageId)?.piece()
+      return run.chat(event.messageId)?.chunk()
     case 'message.end': {
       const chat = run.chat(event.messageId)
-      if (!chat) return run.enters(event.message)
-      if (record.records('messages')) chat.said(event.message)
+      if (!chat) return run.noteMessage(event.message)
+      if (record.records('messages')) chat.setMessage(event.message)
       return chat.end()
     }
     case 'tool.execute.start': {
       if (!record.records('tools')) return
       // Arguments are text of the model, so that they carry the labels of what it read.
-      return run.given(event.callId, record.labelled(ctx.view.label, event.input))
+      return run.noteArguments(event.callId, record.labelled(ctx.view.label, event.input))
     }
     case 'tool.execute.end': {
       const settled = run.settle(event.callId, { ...outputOf(run, event, ctx), mayTell: false })
       if (settled) return
-      if (event.via === 'executed') return run.unspanned(event.callId, event.toolName)
+      if (event.via === 'executed') return run.noteName(event.callId, event.toolName)
       return mark(here, 'provost.tool.result', { ...callOf(run, event), [own.via]: event.via })
     }
     case 'tool.execute.error': {
       const { error } = event
       if (run.settle(event.callId, { error, mayTell: mayTell(ctx) })) return
-      run.unspanned(event.callId, event.toolName)
+      run.noteName(event.callId, event.toolName)
       return mark(here, 'provost.tool.refused', {
         ...callOf(run, event),
         [attr.errorType]: record.name(codeOf(error.code)),
@@ -130,12 +130,12 @@ export function hear(
     case 'model.fallback': {
       const models = { 'provost.model.from': record.name(event.from), 'provost.model.to': record.name(event.to) }
       meters?.count('fallbacks', { ...models, [attr.errorType]: event.class })
-      return mark(here, 'provost.model.fellback', { ...models, [attr.errorType]: event.class })
+      return mark(here, 'provost.model.fallback', { ...models, [attr.errorType]: event.class })
     }
     case 'model.retry': {
       const model = { [attr.requestModel]: record.name(event.model), [attr.errorType]: event.class }
       meters?.count('retries', model)
-      return mark(here, 'provost.model.retried', {
+      return mark(here, 'provost.model.retry', {
         ...model,
         [own.attempt]: event.attempt,
         'provost.retry_after_s': event.afterMs / 1000,
@@ -157,7 +157,7 @@ export function hear(
       const call = run.call(callId)
       if (call) return call.transfers(to, mode)
       // The call of a return handoff lasts as long as the other agent's work, which starts next.
-      if (mode === 'return') return run.errand(callId, to)
+      if (mode === 'return') return run.noteTarget(callId, to)
       const tool = record.name(run.nameOf(callId) ?? 'transfer')
       run.enter(`handoff ${callId}`, `execute_tool ${tool} ${record.name(to)}`, {
         [attr.operation]: 'execute_tool',
@@ -236,7 +236,7 @@ function spanOf(run: TracedRun, callId: string | undefined): Span {
   return call?.span ?? run.current()
 }
 
-function callOf({ parts }: TracedRun, event: { readonly callId: string; readonly toolName: string }): Given {
+function callOf({ parts }: TracedRun, event: { readonly callId: string; readonly toolName: string }): SpanAttributes {
   return { [attr.toolName]: parts.record.name(event.toolName), [attr.toolCallId]: event.callId }
 }
 
@@ -254,7 +254,7 @@ function answered(
   run: TracedRun,
   event: EventOf<'tool.remote.resolved'> | EventOf<'input.resolved'>,
   ctx: HookContext,
-): Given {
+): SpanAttributes {
   const { record } = run.parts
   return { ...callOf(run, event), [own.by]: record.name(event.by), [own.waited]: waitedFor(run, event, ctx) }
 }
@@ -262,7 +262,7 @@ function answered(
 function outputOf(run: TracedRun, event: EventOf<'tool.execute.end'>, ctx: HookContext): { output?: string } {
   const { record } = run.parts
   if (!record.records('tools')) return {}
-  const hidden = told(ctx.fold(secretFields), event.callId)
+  const hidden = latestOf(ctx.fold(secretFields), event.callId)
   return { output: hidden ? withheld : record.labelled(event.label, outputValue(event.output)) }
 }
 
@@ -310,7 +310,7 @@ function recalled(run: TracedRun, event: EventOf<'extension'>, mayTellIt: boolea
   const name = record.name(event.name)
   const tellable = mayTellIt && record.records('messages')
   const took = typeof durationMs === 'number' ? Math.max(0, durationMs) : 0
-  const given: Given = {
+  const given: SpanAttributes = {
     [attr.operation]: 'retrieval',
     [own.foundCount]: items.length,
     [own.query]: tellable && typeof query === 'string' ? record.text(query) : undefined,

@@ -7,10 +7,10 @@ import { attr, own } from '../attributes/semconv.ts'
 import type { ChatSpan } from './chat-span.ts'
 import { openChat } from './chat-span.ts'
 import type { Instruments } from './instruments.ts'
-import { errandsOf, isRelayed, relays, told, wasCompacted, waitsSince } from './log-fold.ts'
-import type { Given } from './open-span.ts'
+import { returnHandoffTargets, usesStubModel, isStubModel, latestOf, wasCompacted, waitsSince } from './log-fold.ts'
+import type { SpanAttributes } from './open-span.ts'
 import { fail, mark, present, secondsSince } from './open-span.ts'
-import { hear } from './run-events.ts'
+import { traceEvent } from './run-events.ts'
 import { withSpan } from './span-context.ts'
 import type { ToolSpan } from './tool-span.ts'
 import { openTool } from './tool-span.ts'
@@ -25,9 +25,9 @@ export interface RunTrace {
   /** Returns the parent span for a child run. */
   spanAbove(childRun: string): Span
   /** The child run reaches its own hooks, where its log is available. */
-  enters(op: TimedOperationOf<'run' | 'child'>, ctx: HookContext): void
+  linkChild(op: TimedOperationOf<'run' | 'child'>, ctx: HookContext): void
   /** Closes the trace of a run that ended without an event. */
-  broken(): void
+  closeAbandoned(): void
 }
 
 /** The part of a run's trace that event handlers change. */
@@ -39,28 +39,28 @@ export interface TracedRun {
   call(callId: string): ToolSpan | undefined
   chat(messageId: string): ChatSpan | undefined
   /** Sets the attributes of the run's start. They are written at its end, when all used secrets are known. */
-  opens(more: Opening): void
+  noteStart(more: Opening): void
   /** Records a message that was added since the last model call. */
-  enters(message: Message): void
+  noteMessage(message: Message): void
   /** Keeps the name of a call that has no span yet, such as a handoff. */
-  unspanned(callId: string, toolName: string): void
+  noteName(callId: string, toolName: string): void
   /** Returns the name of such a call. */
   nameOf(callId: string): string | undefined
   /** Keeps the arguments of a call until it runs. */
-  given(callId: string, input: string): void
+  noteArguments(callId: string, input: string): void
   /** Keeps the target of a call that is about to run. */
-  errand(callId: string, to: string): void
+  noteTarget(callId: string, to: string): void
   settle(callId: string, result: Parameters<ToolSpan['settle']>[0]): boolean
   /** Opens a span under which the following ones are recorded, until `leave`. */
-  enter(key: string, name: string, given: Given, startTime?: number): Span
+  enter(key: string, name: string, given: SpanAttributes, startTime?: number): Span
   /** Ends the span and all spans inside. @returns its duration in seconds; undefined when it is not open. */
   leave(key: string): number | undefined
   /** Opens a span for the child runs of a call. */
-  fansOut(callId: string, children: ReadonlySet<string | undefined>, given: Given): void
+  fansOut(callId: string, children: ReadonlySet<string | undefined>, given: SpanAttributes): void
   /** Returns the span for the child runs of a call. */
   fanOut(callId: string): Span | undefined
   /** Ends that span. @returns its duration in seconds; undefined when none is open. */
-  merged(callId: string, given: Given): number | undefined
+  merged(callId: string, given: SpanAttributes): number | undefined
   /** Start time of the last model call. */
   lastChat(): number | undefined
   compacted(): void
@@ -141,9 +141,9 @@ export function traceRun(
 
   // Written together with the run's first entries. A resumed run needs its own first entries for this.
   if (joins) link(ctx)
-  else if (!op.resumed && op.kind === 'run') keep(ctx)
+  else if (!op.resumed && op.kind === 'run') persistContext(ctx)
 
-  function keep(at: HookContext): void {
+  function persistContext(at: HookContext): void {
     const headers = toHeaders(span.spanContext())
     if (headers) at.append(logKeyOf(span.spanContext()), headers).catch(() => {})
   }
@@ -152,12 +152,12 @@ export function traceRun(
   function link(at: HookContext): void {
     const before = fromHeaders(at.fold(lastSpans)[op.runId])
     if (before) span.addLink({ context: before, attributes: { [own.runId]: op.runId } })
-    keep(at)
+    persistContext(at)
   }
 
   const current = (): Span => entered.at(-1)?.span ?? span
   /** Returns the active context with this span as the parent of the next one. */
-  function under(above: Span): Context {
+  function contextUnder(above: Span): Context {
     const active = context.active()
     return trace.getSpan(active) === above ? active : withSpan(active, above)
   }
@@ -202,14 +202,14 @@ export function traceRun(
     current,
     call: (callId) => calls.get(callId),
     chat: (messageId) => chats.find(({ id }) => id === messageId),
-    opens: (more) => void (opening = { ...opening, ...more }),
-    enters(message) {
+    noteStart: (more) => void (opening = { ...opening, ...more }),
+    noteMessage(message) {
       if (record.records('messages')) fresh.push(message)
     },
-    unspanned: (callId, toolName) => void (lastUnspanned = { callId, toolName }),
+    noteName: (callId, toolName) => void (lastUnspanned = { callId, toolName }),
     nameOf: (callId) => (lastUnspanned?.callId === callId ? lastUnspanned.toolName : undefined),
-    given: (callId, input) => void inputs.set(callId, input),
-    errand: (callId, to) => void errands.set(callId, to),
+    noteArguments: (callId, input) => void inputs.set(callId, input),
+    noteTarget: (callId, to) => void errands.set(callId, to),
     settle(callId, result) {
       if (callId === only) return true
       if (errands.size > 0) errands.delete(callId)
@@ -222,7 +222,7 @@ export function traceRun(
       const made = tracer.startSpan(
         name,
         startTime === undefined ? options : { ...options, startTime },
-        under(current()),
+        contextUnder(current()),
       )
       entered.push({ key, span: made, started: startTime ?? performance.now() })
       return made
@@ -231,7 +231,7 @@ export function traceRun(
     fansOut(callId, children, given) {
       const above = calls.get(callId)?.span ?? current()
       const options = { kind: SpanKind.INTERNAL, attributes: { ...shared, ...present(given) } }
-      const made = tracer.startSpan('invoke_workflow fan_out', options, under(above))
+      const made = tracer.startSpan('invoke_workflow fan_out', options, contextUnder(above))
       const open = fanOuts.get(callId) ?? []
       fanOuts.set(callId, [...open, { span: made, started: performance.now(), children }])
     },
@@ -243,7 +243,7 @@ export function traceRun(
     },
     lastChat: () => chats.at(-1)?.started ?? undefined,
     compacted: () => void (cut = true),
-    waitedSince: (token, at) => told(at.fold(waitsSince), token),
+    waitedSince: (token, at) => latestOf(at.fold(waitsSince), token),
     link,
     close(event) {
       const { status, usage, cost, error } = event
@@ -270,7 +270,7 @@ export function traceRun(
     span,
     aroundModel(ask, next, at) {
       if (closed) return next()
-      if (relays(ask.model)) {
+      if (isStubModel(ask.model)) {
         relayed = true
         return next()
       }
@@ -281,23 +281,23 @@ export function traceRun(
       const messages = answers && record.records('messages')
       let given: Attributes = cut ? { ...shared, [attr.compacted]: true } : shared
       if (messages) given = { ...given, [attr.inputMessages]: record.messages(fresh) }
-      const chat = openChat(parts, ask, under(current()), given, () => mayTell(at), messages)
+      const chat = openChat(parts, ask, contextUnder(current()), given, () => mayTell(at), messages)
       if (answers) fresh = []
       chats.push(chat)
       return chat.run(next)
     },
     aroundTool(ran, next, at) {
       if (closed) return next()
-      if (op.resumed) relayed ||= at.fold(isRelayed)
+      if (op.resumed) relayed ||= at.fold(usesStubModel)
       if (relayed && (only ??= ran.callId) === ran.callId) return next()
       called++
       const above = ran.parent === undefined ? undefined : calls.get(ran.parent)
       const { callId } = ran
       const input = inputs.size > 0 ? inputs.get(callId) : undefined
-      const call = openTool(parts, ran, under(above?.span ?? current()), shared, at.run.step, input)
+      const call = openTool(parts, ran, contextUnder(above?.span ?? current()), shared, at.run.step, input)
       if (inputs.size > 0) inputs.delete(callId)
       // Its start is reported only once. When the call resumes elsewhere, the log has it.
-      const begun = op.resumed || joins ? told(at.fold(errandsOf), callId) : undefined
+      const begun = op.resumed || joins ? latestOf(at.fold(returnHandoffTargets), callId) : undefined
       const to = errands.get(callId) ?? begun
       if (to !== undefined) call.transfers(to, 'return')
       // The call runs again after a wait.
@@ -306,7 +306,7 @@ export function traceRun(
       return call.run(next)
     },
     event(event, at) {
-      if (!closed) hear(traced, event, at, mayTell)
+      if (!closed) traceEvent(traced, event, at, mayTell)
     },
     spanAbove(childRun) {
       // The id of a child run is that of the call that spawned it, or begins with it.
@@ -318,10 +318,10 @@ export function traceRun(
       }
       return current()
     },
-    enters(entering, at) {
-      if (!entering.resumed) keep(at)
+    linkChild(entering, at) {
+      if (!entering.resumed) persistContext(at)
     },
-    broken() {
+    closeAbandoned() {
       if (closed) return
       mark(span, 'provost.error')
       fail(span, record, undefined, false)

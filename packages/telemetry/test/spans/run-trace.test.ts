@@ -128,9 +128,9 @@ describe('the span tree of a run that', () => {
     expect(tree()).toEqual([
       'invoke_agent desk  completed',
       '├─ chat scripted-model  network',
-      '├─ · model.retried  model scripted/scripted-model · type network · attempt 1 · retry_after_s 0',
+      '├─ · model.retry  model scripted/scripted-model · type network · attempt 1 · retry_after_s 0',
       '├─ chat scripted-model  rate-limit',
-      '├─ · model.fellback  from scripted/scripted-model · to spare/spare-model · type rate-limit',
+      '├─ · model.fallback  from scripted/scripted-model · to spare/spare-model · type rate-limit',
       '└─ chat spare-model  15 → 1 tokens · stop',
     ])
   })

@@ -4,7 +4,7 @@ import type { SessionStore } from '@provost/core'
 
 import { inboxChecks, watchChecks } from './inbox-checks.ts'
 import { appendChecks, leaseChecks, readChecks, valueChecks } from './log-checks.ts'
-import { passingChecks } from './passing-checks.ts'
+import { transientChecks } from './passing-checks.ts'
 import { processChecks } from './process-checks.ts'
 import { reopenChecks } from './reopen-checks.ts'
 import { blobChecks, deleteChecks, listChecks } from './session-checks.ts'
@@ -30,7 +30,7 @@ const drafts: readonly CheckDraft[] = [
   ...listChecks,
   ...deleteChecks,
   ...reopenChecks,
-  ...passingChecks,
+  ...transientChecks,
   ...processChecks,
 ]
 

@@ -6,11 +6,11 @@ const maxMessageLength = 200
 const maxLength = 900
 
 /** Returns the problems of a value as one bounded text: each path with its problem. */
-export function sayIssues(issues: readonly SchemaIssue[]): string {
+export function issuesText(issues: readonly SchemaIssue[]): string {
   let text = ''
   let listed = 0
   for (const issue of issues.slice(0, maxIssues)) {
-    const row = `${listed > 0 ? '; ' : ''}${sayIssue(issue)}`
+    const row = `${listed > 0 ? '; ' : ''}${issueText(issue)}`
     if (text.length + row.length > maxLength) break
     text += row
     listed++
@@ -18,7 +18,7 @@ export function sayIssues(issues: readonly SchemaIssue[]): string {
   return listed < issues.length ? `${text}; and ${issues.length - listed} more` : text
 }
 
-function sayIssue({ path, message }: SchemaIssue): string {
+function issueText({ path, message }: SchemaIssue): string {
   const what = cut(message.replace(/\.$/, ''), maxMessageLength)
   return path === '' ? what : `${cut(path, maxPathLength)}: ${what}`
 }

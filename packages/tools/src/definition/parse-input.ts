@@ -1,7 +1,7 @@
 import { isPromise, isRecord, isStandardSchema, parseWith } from '@provost/core'
 import type { ErrorInfo, Json, JsonSchema, MaybePromise, Parsed, SchemaIssue, Tool } from '@provost/core'
 
-import { cut, sayIssues } from './issues.ts'
+import { cut, issuesText } from './issues.ts'
 import { jsonCheckOf } from './json-schema.ts'
 
 /** The input of a call as `execute` takes it, or what the model did wrong. */
@@ -46,7 +46,7 @@ function judged(tool: Tool, input: Json, parsed: Parsed<unknown>): ParsedInput {
 }
 
 function problem({ name }: Tool, input: Json, issues: readonly SchemaIssue[]): string {
-  if (typeof input !== 'string') return `The input of ${name} does not fit its schema: ${sayIssues(issues)}.`
+  if (typeof input !== 'string') return `The input of ${name} does not fit its schema: ${issuesText(issues)}.`
   const why = whyNotJson(input)
   return why === undefined
     ? `The input of ${name} is JSON inside a string, or nested too deeply: the object itself is wanted.`

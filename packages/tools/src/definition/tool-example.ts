@@ -2,7 +2,7 @@ import { checkOptions, isPromise, isStandardSchema, parseWith } from '@provost/c
 import type { AnySchema, MaybePromise, Parsed, ToolExample } from '@provost/core'
 
 import { invalidTool } from './define-tool.ts'
-import { sayIssues } from './issues.ts'
+import { issuesText } from './issues.ts'
 import { jsonCheckOf } from './json-schema.ts'
 import { exampleKeys } from './known-tool-options.ts'
 
@@ -36,7 +36,7 @@ function fits(name: string, schema: AnySchema, value: unknown, what: string): Ma
   if (!validate) return undefined
   const judge = (parsed: Parsed<unknown>): void => {
     if (parsed.ok) return
-    throw invalidTool(name, `${what} does not fit its schema: ${sayIssues(parsed.issues)}`, 'Correct the example.')
+    throw invalidTool(name, `${what} does not fit its schema: ${issuesText(parsed.issues)}`, 'Correct the example.')
   }
   const parsed = validate(value)
   return isPromise(parsed) ? parsed.then(judge) : judge(parsed)

@@ -61,11 +61,11 @@ export interface ToolRun {
   progress(data: Json): void
   partial(piece: { readonly delta: string } | { readonly value: Json }): void
   /** Makes what a composite acts through; `signal` is the call's. */
-  bridge?(signal: AbortSignal): Bridge
+  bridge?(signal: AbortSignal): CompositeBinding
 }
 
 /** The operations of a composite. */
-export interface Bridge {
+export interface CompositeBinding {
   readonly ops: CompositeOps
   /** Calls back when the call parks, because it only waits for answers from outside, and when it resumes. */
   watch(changed: (parked: boolean) => void): void
@@ -110,7 +110,7 @@ interface Call {
   /** `performance.now()` */
   readonly started: number
   readonly signal: CallSignal
-  readonly bridge?: Bridge
+  readonly bridge?: CompositeBinding
   /** Later output of the tool is ignored. */
   over: boolean
 }
@@ -178,15 +178,15 @@ function contextOf(call: Call): ToolContext {
       if (call.scrubber.empty) run.progress(json)
       else (call.progress ??= call.scrubber.pieces(run.progress)).push(json)
     },
-  } satisfies Omit<ToolContext, keyof ForThoseWhoLook>
-  const context: ToolContext = forThoseWhoLook(fixed, call)
+  } satisfies Omit<ToolContext, keyof LazyContext>
+  const context: ToolContext = lazyContext(fixed, call)
   return bridge ? Object.assign(context, bridge.ops) : context
 }
 
-type ForThoseWhoLook = Pick<ToolContext, 'idempotencyKey' | 'signal' | 'session' | 'messages'>
+type LazyContext = Pick<ToolContext, 'idempotencyKey' | 'signal' | 'session' | 'messages'>
 
 /** Most tools never look: a signal is dear, and so is a copy of a long history. */
-const forThoseWhoLook = liveFields<Call, ForThoseWhoLook>({
+const lazyContext = liveFields<Call, LazyContext>({
   idempotencyKey: ({ run }) => run.idempotencyKey,
   signal: ({ signal }) => signal.get(),
   session: ({ run }) => run.access.session,
@@ -244,11 +244,11 @@ async function drain(call: Call, iterable: AsyncIterable<unknown>): Promise<unkn
         if (text !== undefined) text += last
         streamed += last.length
         if (streamed > maxStreamed) throw tooMuch(call.tool)
-        sayPiece(call, last)
+        emitChunk(call, last)
       } else {
         text = undefined
         // In `rich`, a text is a whole value, not the next piece of one.
-        sayValue(call, jsonOf(call.tool, unwrap(last).value))
+        emitValue(call, jsonOf(call.tool, unwrap(last).value))
       }
     } catch (error) {
       void Promise.resolve(iterator.return?.()).catch(() => undefined)
@@ -257,12 +257,12 @@ async function drain(call: Call, iterable: AsyncIterable<unknown>): Promise<unkn
   }
 }
 
-function sayPiece(call: Call, piece: string): void {
+function emitChunk(call: Call, piece: string): void {
   const delta = call.scrubber.empty ? piece : (call.pieces ??= call.scrubber.stream()).push(piece)
   if (delta !== '' || piece === '') call.run.partial({ delta })
 }
 
-function sayValue(call: Call, value: Json): void {
+function emitValue(call: Call, value: Json): void {
   const tell = (shown: Json): void => call.run.partial({ value: shown })
   if (call.scrubber.empty) tell(value)
   else (call.yields ??= call.scrubber.pieces(tell)).push(value)
@@ -350,18 +350,23 @@ function failure({ tool, run, started }: Call, error: unknown): ToolOutcome {
 
 function abortedOutcome(tool: Tool, when: string, durationMs: number): ToolOutcome {
   const error: ErrorInfo = { code: 'tool-aborted', message: `${tool.name} was aborted ${when}.` }
-  return failedOutcome(tool, 'aborted', when === 'before it started' ? error : { ...error, ...doubt(tool) }, durationMs)
+  return failedOutcome(
+    tool,
+    'aborted',
+    when === 'before it started' ? error : { ...error, ...unknownOutcome(tool) },
+    durationMs,
+  )
 }
 
 function timeoutError(tool: Tool, timeoutMs: number): ProvostError {
-  const { hint = 'Try a smaller request.' } = doubt(tool)
+  const { hint = 'Try a smaller request.' } = unknownOutcome(tool)
   return new ProvostError('tool-timeout', `${tool.name} did not end within ${timeoutMs} ms and was abandoned.`, {
     hint,
   })
 }
 
 /** Returns a hint for an abandoned tool whose effect is unknown. */
-function doubt({ effect, idempotent }: Tool): { hint?: string } {
+function unknownOutcome({ effect, idempotent }: Tool): { hint?: string } {
   if (idempotent || effect === 'none' || effect === 'read') return {}
   return { hint: 'It may have taken effect: check before you repeat it.' }
 }

@@ -1,7 +1,7 @@
 import { isPromise, parseWith, ProvostError, toErrorInfo, toJson } from '@provost/core'
 import type { Json, MaybePromise, Parsed, Tool, ToolOutput } from '@provost/core'
 
-import { sayIssues } from '../definition/issues.ts'
+import { issuesText } from '../definition/issues.ts'
 import { parseInput } from '../definition/parse-input.ts'
 import type { ParsedInput } from '../definition/parse-input.ts'
 import { labelsOf } from '../definition/result-label.ts'
@@ -64,7 +64,7 @@ function validated({ name }: Tool, parsed: Parsed<unknown>): unknown {
   if (parsed.ok) return parsed.value
   throw new ProvostError(
     'invalid-tool-output',
-    `${name} returned a result that does not match its output schema: ${sayIssues(parsed.issues)}.`,
+    `${name} returned a result that does not match its output schema: ${issuesText(parsed.issues)}.`,
     {
       hint: 'This is a fault of the tool: the same call will fail again.',
     },

@@ -43,7 +43,7 @@ const together = 64
  *
  * @throws ProvostError `pattern-too-slow` where a few items take more than {@link itemsMs}.
  */
-export async function inTurns<T, R>(
+export async function runPaced<T, R>(
   items: readonly T[],
   work: (some: readonly T[]) => readonly R[],
 ): Promise<readonly R[]> {

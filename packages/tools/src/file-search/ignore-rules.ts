@@ -2,7 +2,7 @@ import { ProvostError } from '@provost/core'
 import type { Runtime, RuntimeFile } from '@provost/core'
 import type { Ignore } from 'ignore'
 
-import { inTurns } from './deadline.ts'
+import { runPaced } from './deadline.ts'
 
 /** The rules of one folder's ignore files, for all that is below it. */
 export interface IgnoreRules {
@@ -46,7 +46,7 @@ export async function rulesAbove(runtime: Runtime, start: string): Promise<reado
     rules = await rulesIn(runtime, folder, await runtime.list(folder).catch(() => []), rules)
   }
   const all = rules
-  return inTime(start, () => inTurns(all, (some) => some.filter((one) => !verdict(one, start, true).ignored)))
+  return inTime(start, () => runPaced(all, (some) => some.filter((one) => !verdict(one, start, true).ignored)))
 }
 
 /**
@@ -60,7 +60,7 @@ export async function keptBy(
   entries: readonly RuntimeFile[],
 ): Promise<readonly (readonly [RuntimeFile, readonly IgnoreRules[]])[]> {
   if (rules.length === 0) return entries.map((entry) => [entry, rules] as const)
-  return inTime(folder, () => inTurns(entries, (some) => judged(rules, folder, some)))
+  return inTime(folder, () => runPaced(entries, (some) => judged(rules, folder, some)))
 }
 
 async function inTime<T>(folder: string, work: () => Promise<T>): Promise<T> {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 import { rich } from '../definition/rich.ts'
 import { tool } from '../definition/tool.ts'
-import { inTurns } from '../file-search/deadline.ts'
+import { runPaced } from '../file-search/deadline.ts'
 import { compileGlob, namesHidden } from '../file-search/pattern.ts'
 import { shownPath, tidyPath } from '../file-search/text.ts'
 import { inBunches, maxWalkEntries, walk } from '../file-search/walk.ts'
@@ -50,7 +50,7 @@ export const globTool: Tool<
     const paths: string[] = []
     for await (const bunch of inBunches(walk(ctx.runtime, start, scope, budget), { files: 256, bytes: Infinity })) {
       ctx.signal.throwIfAborted()
-      const fitting = await inTurns(bunch, (some) => some.filter((file) => matches(file.path.slice(cut))))
+      const fitting = await runPaced(bunch, (some) => some.filter((file) => matches(file.path.slice(cut))))
       for (const file of fitting) paths.push(file.path)
       if (paths.length > maxPaths) break
     }

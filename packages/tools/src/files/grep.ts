@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { cut } from '../definition/issues.ts'
 import { rich } from '../definition/rich.ts'
 import { tool } from '../definition/tool.ts'
-import { inTurns } from '../file-search/deadline.ts'
+import { runPaced } from '../file-search/deadline.ts'
 import { compileGlob, compileRegExp, namesHidden } from '../file-search/pattern.ts'
 import type { LineTest } from '../file-search/pattern.ts'
 import { isBinary, linesOf, shownPath, textIn, tidyPath } from '../file-search/text.ts'
@@ -114,7 +114,7 @@ async function* textsUnder(
   try {
     for await (const bunch of inBunches(walk(runtime, start, scope, budget), bunchSize)) {
       const small = bunch.filter((file) => file.bytes <= maxFileBytes)
-      const files = wanted ? await inTurns(small, (some) => some.filter((file) => wanted(file.path))) : small
+      const files = wanted ? await runPaced(small, (some) => some.filter((file) => wanted(file.path))) : small
       const texts = await Promise.all(files.map((file) => textOrNothing(runtime, file.path)))
       yield texts.filter((text) => text !== undefined)
     }

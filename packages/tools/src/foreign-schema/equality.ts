@@ -33,7 +33,7 @@ export function isAmong(value: unknown, list: readonly unknown[], work: Work): b
   let identities = known.get(list)
   if (!identities) {
     // In proportion to the schema, and not to be paid again by the next value.
-    const free: Work = { left: Number.POSITIVE_INFINITY, depth: 0, unsure: false }
+    const free: Work = { remaining: Number.POSITIVE_INFINITY, depth: 0, unsure: false }
     identities = new Set(list.map((one) => identityOf(one, free)))
     known.set(list, identities)
   }

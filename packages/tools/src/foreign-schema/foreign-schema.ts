@@ -46,7 +46,7 @@ export function foreignSchema(schema: ReadonlyJsonSchema, options: ForeignSchema
       if (!(thrown instanceof ProvostError)) throw thrown
       return beyond === 'valid' ? { value } : { issues: [{ message: thrown.message.replace(/\.$/, '') }] }
     } finally {
-      take(mostSteps - Math.max(0, work.left))
+      take(mostSteps - Math.max(0, work.remaining))
     }
   }
 

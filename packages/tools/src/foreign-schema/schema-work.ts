@@ -8,20 +8,20 @@ const mostIssues = 20
 
 /** The remaining budget of a check. */
 export interface Work {
-  left: number
+  remaining: number
   depth: number
   /** An unsupported part was ignored. */
   unsure: boolean
 }
 
 export function newWork(): Work {
-  return { left: mostSteps, depth: 0, unsure: false }
+  return { remaining: mostSteps, depth: 0, unsure: false }
 }
 
 /** @throws ProvostError `schema-too-costly` if the budget is spent. */
 export function spend(work: Work, steps: number): void {
-  work.left -= steps
-  if (!(work.left >= 0)) throw tooCostly(`takes more than ${mostSteps} steps`)
+  work.remaining -= steps
+  if (!(work.remaining >= 0)) throw tooCostly(`takes more than ${mostSteps} steps`)
 }
 
 /** @throws ProvostError `schema-too-costly` for schemas that are nested too deeply. */

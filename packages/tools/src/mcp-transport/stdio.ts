@@ -13,7 +13,7 @@ import { serverText } from './server-text.ts'
 /** The transport of a server process, and what is known of the process. */
 export interface StdioTransport extends MCPTransport {
   /** The exit of the process; undefined while it runs. */
-  ending(): string | undefined
+  exitReason(): string | undefined
   /** Returns the last line on stdout that was not a message. */
   strayLine(): string | undefined
 }
@@ -100,7 +100,7 @@ export function stdioTransport(
       const started = await starting?.catch(() => undefined)
       await started?.kill()
     },
-    ending: () => server?.ending(),
+    exitReason: () => server?.ending(),
     strayLine: () => stray,
   }
   return transport

@@ -19,13 +19,13 @@ export interface Connection {
   readonly stale: boolean
   list(signal: AbortSignal): Promise<Definitions>
   /** @param ask receives elicitations of the server meanwhile. */
-  call(tool: string, input: Record<string, unknown>, signal: AbortSignal, ask?: AskHuman): Promise<Called>
+  call(tool: string, input: Record<string, unknown>, signal: AbortSignal, ask?: AskHuman): Promise<CallResponse>
   read(uri: string, signal: AbortSignal): Promise<ReadResource>
   close(): Promise<void>
 }
 
 /** The result of a call. */
-export interface Called {
+export interface CallResponse {
   readonly result: CallToolResult
   /** Context for a failure that the result may be. */
   readonly hint?: string
@@ -88,7 +88,7 @@ async function greet(
 
   const fault = (what: string, error: unknown, hint?: string): ProvostError => {
     if (error instanceof ProvostError && error.code !== 'mcp-closed') return error
-    const ending = stdio?.ending()
+    const ending = stdio?.exitReason()
     if (closed || ending !== undefined)
       return new ProvostError('mcp-closed', `${what}: the MCP server ${name} ${ending ?? 'was disconnected'}.`, {
         hint: 'Connect again with mcpTools().',
@@ -121,7 +121,7 @@ async function greet(
   } catch (error) {
     await stdio?.close()
     if (signal.aborted) throw timedOut(name, connectTimeoutMs, stdio)
-    if (stdio && stdio.ending() === undefined)
+    if (stdio && stdio.exitReason() === undefined)
       throw new ProvostError('mcp-start-failed', `The MCP server ${name} could not be started: ${String(error)}.`, {
         hint: 'Check `command`, `cwd` and PATH: it gets no other variables than HOME, LANG, TERM, TMPDIR and `env`.',
         cause: error,

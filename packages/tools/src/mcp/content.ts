@@ -3,7 +3,7 @@ import type { FilePart, TextPart } from '@provost/core'
 
 import { rich } from '../definition/rich.ts'
 import { serverText } from '../mcp-transport/server-text.ts'
-import type { Called } from './connection.ts'
+import type { CallResponse } from './connection.ts'
 
 /** A resource that a result links to. `reader` returns its content. */
 export interface McpResourceLink {
@@ -29,7 +29,7 @@ const maxUnknownLength = 10_000
  *
  * @throws ProvostError `mcp-tool-error` for an error result.
  */
-export function resultValue(tool: string, { result, hint }: Called, structured: boolean): unknown {
+export function resultValue(tool: string, { result, hint }: CallResponse, structured: boolean): unknown {
   if ('toolResult' in result && !Array.isArray(result['content'])) return result['toolResult']
   const content: readonly unknown[] = Array.isArray(result['content']) ? result['content'] : []
   const parts = content.map(partOf)

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Json, JsonSchema, ToolQuestion } from '@provost/core'
 import { isRecord, parseWith, ProvostError } from '@provost/core'
 
-import { sayIssues } from '../definition/issues.ts'
+import { issuesText } from '../definition/issues.ts'
 import { foreignSchema } from '../foreign-schema/foreign-schema.ts'
 import { isTooDeep, serverSchema, serverText } from '../mcp-transport/server-text.ts'
 
@@ -19,13 +19,13 @@ export type Elicited =
 /** The questions of a server, and the calls they belong to. */
 export interface Questions {
   /** Runs a call whose questions go to `ask`. */
-  during<T>(ask: AskHuman | undefined, work: (call: AskingCall) => Promise<T>): Promise<T>
+  during<T>(ask: AskHuman | undefined, work: (call: ElicitingCall) => Promise<T>): Promise<T>
   /** @throws ProvostError `mcp-elicitation-refused` */
   answer(params: { readonly message: string; readonly requestedSchema?: unknown }): Promise<Elicited>
 }
 
 /** A call under way. */
-export interface AskingCall {
+export interface ElicitingCall {
   /** The reason of an elicitation without a response, for the model. */
   readonly hint: string | undefined
 }
@@ -117,7 +117,7 @@ async function elicit(
     if (value === null) return { action: 'decline' }
     const parsed = await parseWith(checked, value)
     if (parsed.ok && isRecord(value)) return { action: 'accept', content: { ...value } }
-    const why = parsed.ok ? 'it has to be an object' : sayIssues(parsed.issues)
+    const why = parsed.ok ? 'it has to be an object' : issuesText(parsed.issues)
     complaint = `The last answer does not fit: ${why}. `
   }
   return { action: 'cancel' }

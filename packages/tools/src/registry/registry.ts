@@ -114,13 +114,13 @@ function freeName(name: string, source: ToolSource, taken: ReadonlyMap<string, s
 }
 
 function duplicate(name: string, source: ToolSource, takenBy: ToolSource): ProvostError {
-  const [one, other] = [takenBy, source].map(sayOf)
+  const [one, other] = [takenBy, source].map(collisionText)
   const where = one === other ? `Two tools of ${one}` : `A tool of ${one} and one of ${other}`
   return new ProvostError('duplicate-tool', `${where} are named ${name}.`, {
     hint: 'Rename one of them, or put the tools of each service in a toolSet() with a name.',
   })
 }
 
-function sayOf({ kind, name }: ToolSource): string {
+function collisionText({ kind, name }: ToolSource): string {
   return kind === 'set' ? `the tool set ${name}` : `the ${kind} ${name}`
 }

@@ -1,7 +1,7 @@
 import { defineExtension, isRecord, toJson } from '@provost/core'
 import type { Extension, HookContext, Json, Tool, ToolInfo, ToolResult } from '@provost/core'
 
-type Kept = Pick<ToolResult, 'value' | 'output' | 'label' | 'fields' | 'details'>
+type CachedResult = Pick<ToolResult, 'value' | 'output' | 'label' | 'fields' | 'details'>
 
 const mostEntries = 1_000
 const mostCharacters = 16 * 1024 * 1024
@@ -14,7 +14,7 @@ const mostCharacters = 16 * 1024 * 1024
  * characters, and the log records the calls that they answered.
  */
 export function toolCache(find: (name: string) => Tool | undefined): Extension {
-  const results = boundedCache<Kept>()
+  const results = boundedCache<CachedResult>()
 
   return defineExtension<never>({
     name: 'tool-cache',
@@ -31,7 +31,7 @@ export function toolCache(find: (name: string) => Tool | undefined): Extension {
         const key = caching && keyFor(find, result.tool, result.input, ctx)
         if (!caching || key === undefined) return
         const { value, output, label, fields, details } = result
-        const kept: Kept = {
+        const kept: CachedResult = {
           output,
           label,
           ...(value !== undefined && { value }),

@@ -23,7 +23,7 @@ const slice = 200
 
 /** A word of the index: the number of its fields, and its first tools. */
 interface Word {
-  places: number
+  fieldCount: number
   readonly first: number[]
 }
 const mostFirst = 20
@@ -46,7 +46,7 @@ export async function createToolIndex<T extends ToolInfo>(tools: readonly T[]): 
     fields: ['name', 'text'],
     tokenize: wordsOf,
     // A very frequent word makes each similar search expensive, and distinguishes nothing.
-    processTerm: (word) => (words.get(word)?.places ?? 0) <= mostPlaces && word,
+    processTerm: (word) => (words.get(word)?.fieldCount ?? 0) <= mostPlaces && word,
     searchOptions: {
       boost: { name: 2 },
       processTerm: (word) => word,
@@ -71,9 +71,9 @@ export async function createToolIndex<T extends ToolInfo>(tools: readonly T[]): 
         return word ? [{ text, word }] : []
       }),
       ...unknown.map((text) => ({ text, word: beginning(words, text) })),
-    ].toSorted((one, other) => one.word.places - other.word.places)
+    ].toSorted((one, other) => one.word.fieldCount - other.word.fieldCount)
     let sum = 0
-    const telling = rarest.filter(({ word }) => (sum += word.places) <= mostPlaces)
+    const telling = rarest.filter(({ word }) => (sum += word.fieldCount) <= mostPlaces)
     if (telling.length > 0) return index.search(telling.map(({ text }) => text).join(' ')).map(({ id }) => id)
     // If all words are everywhere, the order of the tools is as good as any.
     return rarest.flatMap(({ word }) => word.first)
@@ -120,19 +120,19 @@ function argumentsOf(tool: ToolInfo): readonly string[] {
 
 function count(words: Map<string, Word>, text: string, id: number): void {
   for (const each of new Set(wordsOf(text))) {
-    const word = words.get(each) ?? { places: 0, first: [] }
-    if (word.places++ === 0) words.set(each, word)
+    const word = words.get(each) ?? { fieldCount: 0, first: [] }
+    if (word.fieldCount++ === 0) words.set(each, word)
     if (word.first.length < mostFirst) word.first.push(id)
   }
 }
 
 /** Returns all words with this prefix as if they were one. */
 function beginning(words: ReadonlyMap<string, Word>, text: string): Word {
-  const all: Word = { places: 0, first: [] }
+  const all: Word = { fieldCount: 0, first: [] }
   if (text.length < shortestBeginning) return all
-  for (const [word, { places, first }] of words) {
+  for (const [word, { fieldCount, first }] of words) {
     if (!word.startsWith(text)) continue
-    all.places += places
+    all.fieldCount += fieldCount
     if (all.first.length < mostFirst) all.first.push(...first)
   }
   return all
