@@ -89,8 +89,8 @@ describe('conversations in the format of LoCoMo', () => {
     expect(rows).toMatchObject([
       // Without its neighbours the answer that shares no word with its question is not found.
       { ranking: 'own words', 'recall@10': 0.75, byCategory: { 4: { 'recall@10': 0.5 } } },
-      { ranking: 'previous turn', ...found },
-      { ranking: 'both neighbours', ...found },
+      { ranking: 'previous turns', ...found },
+      { ranking: 'turns around it', ...found },
       { ranking: 'neighbours and session (default)', ...found, byCategory },
       { ranking: 'weights chosen on the other conversations', ...found },
     ])

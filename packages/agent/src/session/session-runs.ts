@@ -28,7 +28,7 @@ export interface SessionRuns<Output> {
   activeRun(): RunHandle<Output> | undefined
   /** The run that is open in the log, if no run is active here. */
   openRun(): RunProgress | undefined
-  /** The mailbox of the active run, or of the next one. */
+  /** The pending inputs of the active run, or of the next one. */
   pendingInputs(): PendingInputs
   /** The tree of the active run, or of the last one. */
   tree(): RunTree

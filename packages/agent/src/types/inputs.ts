@@ -26,7 +26,7 @@ export interface PendingInputs {
   readonly arrivingDecisions: Set<Promise<void>>
   /** Requests to compact the view before the next model call. */
   readonly compactions: PromiseWithResolvers<void>[]
-  /** Called so that a wait for a human checks the mailbox again. */
+  /** Called so that a wait for a human checks the pending inputs again. */
   readonly listeners: Set<() => void>
   /** The run ends after the current step. */
   draining: boolean
@@ -45,16 +45,16 @@ export interface ChildMessage extends QueuedInput {
 /** How far the inbox of a session was read, so that each delivery is read once. */
 export interface InboxCursor {
   after: string
-  /** Tokens that entered a mailbox here before their delivery; the inbox skips them. */
+  /** Tokens that entered the pending inputs here before their delivery; the inbox skips them. */
   readonly ownTokens: Set<string>
 }
 
-/** The inbox of a run: moves deliveries into its mailbox. */
+/** The inbox of a run: moves deliveries into its pending inputs. */
 export interface Inbox {
-  /** Resolves when each delivery made before the call is in the mailbox. */
+  /** Resolves when each delivery made before the call is in the pending inputs. */
   sync(): Promise<void>
   /**
-   * Resolves when the deliveries that the store announced are in the mailbox, or reading has failed. Undefined while
+   * Resolves when the deliveries that the store announced are in the pending inputs, or reading has failed. Undefined while
    * nothing is being read. A run awaits it before it continues without reading, so that announced deliveries take
    * effect in time.
    */
