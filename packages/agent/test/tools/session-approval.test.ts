@@ -1,14 +1,25 @@
 import { createAgent } from '@provost/agent'
+import { defineExtension } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-/** A session that makes the same payment in each run. Each of its questions may offer an approval for the session. */
-async function paying() {
+/**
+ * A session that makes the same payment in each run. Each of its questions may offer an approval for the session.
+ *
+ * @param audited whether an extension asks as well, which may offer it too.
+ */
+async function paying(audited = false) {
   const paid: number[] = []
-  const offers = { sticky: true }
+  const offers = { sticky: true, audit: true }
+  const audit = defineExtension({
+    name: 'audit',
+    hooks: {
+      'tool.call': () => ({ ask: { reason: 'audit', ...(offers.audit && { sticky: 'session' as const }) } }),
+    },
+  })
   const agent = createAgent({
     name: 'payer',
     store: memoryStore(),
@@ -24,6 +35,7 @@ async function paying() {
         execute: ({ sum }) => paid.push(sum),
       }),
     ],
+    ...(audited && { extensions: [audit] }),
   })
   const session = await agent.createSession({ id: 's' })
   return {
@@ -70,5 +82,31 @@ describe('an approval for the session', () => {
     const { paid, pay, decide } = await paying()
     expect([await pay(), await decide('deny'), paid]).toEqual(['suspended', 'completed', []])
     expect([await pay(), paid]).toEqual(['suspended', []])
+  })
+  test('answers later questions where all requests of a question offer it', async () => {
+    const { paid, pay, decide } = await paying(true)
+    expect([await pay(), await decide('approve'), paid]).toEqual(['suspended', 'completed', [5]])
+    expect([await pay(), paid]).toEqual(['completed', [5, 5]])
+  })
+
+  test.each([
+    ['the tool', { sticky: true, audit: false }],
+    ['the extension', { sticky: false, audit: true }],
+  ])('counts once where only the request of %s offers it', async (_, offered) => {
+    const { paid, offers, pay, decide } = await paying(true)
+    Object.assign(offers, offered)
+    expect([await pay(), await decide('approve'), paid]).toEqual(['suspended', 'completed', [5]])
+    Object.assign(offers, { sticky: true, audit: true })
+    expect([await pay(), paid]).toEqual(['suspended', [5]])
+  })
+
+  test.each([
+    ['the tool', { sticky: false }],
+    ['the extension', { audit: false }],
+  ])('does not answer a later question where the request of %s no longer offers it', async (_, withdrawn) => {
+    const { paid, offers, pay, decide } = await paying(true)
+    expect([await pay(), await decide('approve'), paid]).toEqual(['suspended', 'completed', [5]])
+    Object.assign(offers, withdrawn)
+    expect([await pay(), paid]).toEqual(['suspended', [5]])
   })
 })
