@@ -148,6 +148,19 @@ describe('repair of what was held back', () => {
     expect(JSON.stringify(prompts)).toContain('damn')
   })
 
+  it('hides the results of its calls as well: no message and no event has them', async () => {
+    const prompts: ScriptedPrompt[] = []
+    const model = askedModel(prompts, [{ text: 'damn', toolCalls: [say('x'), say('y')] }, { text: 'oh dear' }])
+    const { events, result } = await watch(agentOf([], [hold, curt], { model }).stream('go'))
+    expect(lines(prompts[1] ?? { messages: [] }).at(-1)).toBe(
+      'tool: [echo → Without swearing.] [echo → Without swearing.]',
+    )
+    expect(transcript(result.messages)).toEqual(['user: go', 'assistant: oh dear'])
+    assertWellFormed(result.messages)
+    const shown = only(events, 'message.end').map(({ message }) => message)
+    expect(shown.map(({ role }) => role)).not.toContain('tool')
+  })
+
   it('nor does a run say it that ends with it', async () => {
     const agent = agentOf([{ text: 'damn' }], [hold, curt], { maxSteps: 1 })
     const { events, result } = await watch(agent.stream('go'))
