@@ -302,6 +302,22 @@ describe('ask', () => {
     expect(attempts).toMatchObject([{ attempt: 1 }, { attempt: 2 }])
   })
 
+  it('denied, neither the answer nor its calls reach the next run of the session', async () => {
+    const prompts: ScriptedPrompt[] = []
+    const model = askedModel(prompts, [{ text: 'Dear Ann', toolCalls: [say('Ann')] }, { text: 'Hello.' }])
+    const sends = onResponse('review', ({ content }) => (content.length > 1 ? { ask: { reason: 'sends' } } : undefined))
+    const session = await agentOf([], [hold, sends], { model, store: memoryStore() }).createSession({ id: 's' })
+    session.send('write to Ann')
+    await session.waitForIdle()
+    const decisions = session.pending.approvals.map(({ id }) => ({ id, decision: 'deny' as const }))
+    expect(decisions).toHaveLength(1)
+    await session.resolve({ approvals: decisions })
+    await expect(session.waitForIdle()).rejects.toMatchObject({ code: 'response-denied' })
+    session.send('greet Bob')
+    expect((await session.waitForIdle())?.status).toBe('completed')
+    expect(prompts.map(lines)).toEqual([['user: write to Ann'], ['user: write to Ann', 'user: greet Bob']])
+  })
+
   it('expires like any approval', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 })
     try {
