@@ -80,7 +80,7 @@ interface RunningChild extends SpawnedChild {
  *
  * @param fresh whether the child is new and has no log.
  */
-export async function runNestedChild(spawned: SpawnedChild, fresh: boolean): Promise<RunResult<unknown>> {
+export async function runChildToEnd(spawned: SpawnedChild, fresh: boolean): Promise<RunResult<unknown>> {
   const { ctx, child, agent, operation, host, signal } = spawned
   const { state } = ctx
   const snapshot = logSnapshot(ctx.sessionId)
@@ -95,7 +95,7 @@ export async function runNestedChild(spawned: SpawnedChild, fresh: boolean): Pro
     for (;;) {
       const result = isOver(snapshot.state)
         ? await childResult(ctx, child, agent, snapshot.state)
-        : await inSlot(carried, () => around(ctx, op, () => runChild(carried)))
+        : await inSlot(carried, () => around(ctx, op, () => runChildOnce(carried)))
       if (result.status !== 'suspended') await endChildLog(carried)
       await join(carried, result)
       ctx.children.delete(runId)
@@ -112,7 +112,7 @@ export async function runNestedChild(spawned: SpawnedChild, fresh: boolean): Pro
         )
       } catch (thrown) {
         // The composite is over, so the child cannot resume: its log is ended, too.
-        if (!host.isDetached()) await join(carried, await runChild(carried)).catch(() => {})
+        if (!host.isDetached()) await join(carried, await runChildOnce(carried)).catch(() => {})
         throw thrown
       } finally {
         spawned.onParkedChange?.(false)
@@ -189,7 +189,7 @@ async function inSlot<T>({ host, place }: RunningChild, run: () => Promise<T>): 
   }
 }
 
-async function runChild({
+async function runChildOnce({
   ctx,
   child,
   agent,
@@ -212,7 +212,10 @@ async function runChild({
   }
   const parentRun = lineageOf({ ctx, child, secrets, snapshot, mirror, within }, pendingInputs)
   const start = run
-    ? { resume: localState(run.manifest, cursorOf(snapshot.state, ctx.sessionId, child.callId)), own: true as const }
+    ? {
+        resume: localState(run.manifest, cursorOf(snapshot.state, ctx.sessionId, child.callId)),
+        fromOwnLog: true as const,
+      }
     : { input }
   const { options } = ctx
   const { session: _, sessionId: __, signal: ___, ...own } = wanted

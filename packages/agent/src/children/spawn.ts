@@ -36,7 +36,7 @@ import type { RunContext } from '../types/run-context.ts'
 import type { BudgetUsage } from '../types/run-tree.ts'
 import type { CallState } from '../types/session-state.ts'
 import type { Place, SpawnedChild, SpawnHost } from './child-run.ts'
-import { childResult, runNestedChild } from './child-run.ts'
+import { childResult, runChildToEnd } from './child-run.ts'
 
 /** Starts the children of one composite. */
 export interface Spawner {
@@ -155,7 +155,7 @@ export function createSpawner(ctx: RunContext, call: CallState, host: SpawnHost)
           const spawned = state.run?.children.get(id)
           if (!spawned) return
           const { input: begins } = options ?? inputFor(boundary, child, input, spawned)
-          live = await runNestedChild(
+          live = await runChildToEnd(
             {
               ctx,
               child: spawned,

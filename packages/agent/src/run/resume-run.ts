@@ -19,11 +19,14 @@ import type { CallStage, RunProgress, SessionState } from '../types/session-stat
 import { prepareAgent } from './begin-run.ts'
 
 /** Finds the run to resume, and checks that it matches the state and the agent. */
-export async function claim(ctx: RunContext, start: Extract<RunStart<unknown>, { resume: RunState }>): Promise<void> {
+export async function prepareResume(
+  ctx: RunContext,
+  start: Extract<RunStart<unknown>, { resume: RunState }>,
+): Promise<void> {
   const from = start.resume
   const { entryAgent, state, options, pendingInputs } = ctx
   checkAgent(from, entryAgent)
-  if (!start.own) checkSignature(from, entryAgent)
+  if (!start.fromOwnLog) checkSignature(from, entryAgent)
   await importEntries(ctx, from.entries ?? [])
   for (const [log, entries] of Object.entries(from.children ?? {})) await importChild(ctx, log, entries)
   checkActive(entryAgent, state)
@@ -72,7 +75,7 @@ function checkTools(
 const begun: ReadonlySet<CallStage> = new Set(['ready', 'started', 'parked', 'resumable', 'waiting', 'delivered'])
 
 /** Resumes a run from its log, which may be ahead of the given state. */
-export async function resume(ctx: RunContext): Promise<void> {
+export async function resumeRun(ctx: RunContext): Promise<void> {
   const { logWriter, state } = ctx
   const { run } = state
   if (!run) return

@@ -12,7 +12,7 @@ import type { Loop, LoopAsk, LoopHandlers, Turns } from '../types/loop.ts'
 import type { RunContext, RunStart } from '../types/run-context.ts'
 import { begin, prepareAgent, startedRun } from './begin-run.ts'
 import { endRun } from './end-run.ts'
-import { claim, resume } from './resume-run.ts'
+import { prepareResume, resumeRun } from './resume-run.ts'
 
 /**
  * Drives a run in this process until it ends or is suspended.
@@ -29,9 +29,9 @@ export async function driveRun<Output>(ctx: RunContext, start: RunStart<Output>)
       return driveLoop(ctx)
     })
   }
-  await claim(ctx, start)
+  await prepareResume(ctx, start)
   return around(ctx, { ...op, resumed: true }, async () => {
-    await resume(ctx)
+    await resumeRun(ctx)
     return driveLoop(ctx)
   })
 }

@@ -9,7 +9,7 @@ import { report } from '../control/report.ts'
 import { takenEntry } from '../entries/wait-entries.ts'
 import { createEventBus } from '../events/event-bus.ts'
 import { followWithListeners, observeWithHooks } from '../hooks/event-hooks.ts'
-import { inboxCursor, openInbox } from '../inbox/inbox.ts'
+import { inboxCursor, openInboxReader } from '../inbox/inbox-reader.ts'
 import { createPendingInputs } from '../inbox/pending-inputs.ts'
 import { holdLease } from '../log/lease.ts'
 import { logSnapshot, readLog } from '../log/log-snapshot.ts'
@@ -186,7 +186,7 @@ async function perform<Output>(
 function inboxOf(ctx: RunContext, control: AbortControl, cursor: InboxCursor): Inbox {
   const { agent, sessionId, id, state, pendingInputs, logWriter } = ctx
   const failed = (thrown: unknown): void => report(ctx, thrown, { kind: 'store', name: 'inbox' })
-  return openInbox({
+  return openInboxReader({
     store: agent.store,
     sessionId,
     runId: id,

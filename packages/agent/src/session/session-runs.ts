@@ -174,7 +174,7 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     const { run } = state
     if (!run || run.status === 'completed') throw nothingToResume(id)
     const at = { sessionId: id, runId: run.id, offset: offsetOf(state) }
-    return start({ resume: localState<Output>(run.manifest, at), own: true }, options, watched, {
+    return start({ resume: localState<Output>(run.manifest, at), fromOwnLog: true }, options, watched, {
       isAutomatic: !watched,
     })
   }

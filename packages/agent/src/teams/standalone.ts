@@ -103,7 +103,7 @@ export async function runStandalone<T>(
   const { run } = past ?? {}
   const broken = past && run && (run.status === 'running' || run.status === 'suspended')
   const start = broken
-    ? { resume: localState<string>(run.manifest, cursorOf(past, sessionId ?? '', run.id)), own: true as const }
+    ? { resume: localState<string>(run.manifest, cursorOf(past, sessionId ?? '', run.id)), fromOwnLog: true as const }
     : { input: name }
   const result = await startRun<string>(
     resolved,

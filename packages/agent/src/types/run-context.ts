@@ -36,7 +36,7 @@ export type RunStart<Output> =
   | { readonly input: Input; /** Inbox token, if the input came from there. */ readonly token?: string }
   | {
       readonly resume: RunState<Output>
-      /** Created here from the log itself: there is nothing to check. */ readonly own?: true
+      /** Created here from the log itself: there is nothing to check. */ readonly fromOwnLog?: true
     }
 
 /** A run of this process, for its agent. */

@@ -1,6 +1,6 @@
+import { shortestPart } from '../secrets/secret-encodings.ts'
 import { secretSpans } from '../secrets/secret-finder.ts'
 import type { SecretIndex } from '../secrets/secret-index.ts'
-import { shortestPart } from '../secrets/secret-writing.ts'
 import { secretToken } from '../secrets/secret.ts'
 import { escapePointer, isRecord } from '../values/json.ts'
 import type { Json } from '../values/json.ts'

@@ -1,7 +1,7 @@
+import { shortestPart, encodedFormsOf } from '../secrets/secret-encodings.ts'
 import { secretSpans } from '../secrets/secret-finder.ts'
 import type { SecretIndex } from '../secrets/secret-index.ts'
 import { secretIndex } from '../secrets/secret-index.ts'
-import { shortestPart, writingsOf } from '../secrets/secret-writing.ts'
 import { redactedToken, secretToken } from '../secrets/secret.ts'
 import { mapJson } from '../text/map-texts.ts'
 import { someTextIn } from '../text/texts-within.ts'
@@ -109,7 +109,7 @@ export function createScrubber(): Scrubber {
       const [oldest] = of.keys()
       if (of.has(value)) return
       if (of.size >= valuesPerName && oldest !== undefined) of.delete(oldest)
-      of.set(value, writingsOf(value))
+      of.set(value, encodedFormsOf(value))
       found = undefined
     },
     has: (name) => values.has(name),

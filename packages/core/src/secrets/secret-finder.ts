@@ -1,7 +1,7 @@
 import { unescaped, unfinishedFrom } from '../text/unescaped.ts'
 import type { Unescaped } from '../text/unescaped.ts'
+import { mostEscaped } from './secret-encodings.ts'
 import type { SecretIndex, SecretSpan } from './secret-index.ts'
-import { mostEscaped } from './secret-writing.ts'
 
 /**
  * Returns where a text contains secrets, as it is and with its escapes decoded. In order, without overlaps: of two that

@@ -1,4 +1,4 @@
-import { shortestPart } from './secret-writing.ts'
+import { shortestPart } from './secret-encodings.ts'
 import { redactedToken, secretToken } from './secret.ts'
 
 /** A span of a text that is a writing of a secret. */

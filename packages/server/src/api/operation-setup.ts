@@ -1,7 +1,7 @@
 import type { Principal } from '@provost/core'
 
 import type { Approver } from '../approvals/approver.ts'
-import type { DecisionService } from '../approvals/decide-waits.ts'
+import type { DecisionService } from '../approvals/decision-service.ts'
 import type { Connections } from '../http/connections.ts'
 import type { Limits } from '../options/limits.ts'
 import type { Action, ErrorPlace } from '../options/server-options.ts'

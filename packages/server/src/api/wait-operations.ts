@@ -1,6 +1,6 @@
 import { isRecord } from '@provost/core'
 
-import { actionOf } from '../approvals/decide-waits.ts'
+import { actionOf } from '../approvals/decision-service.ts'
 import { questionOf } from '../approvals/pending-question.ts'
 import type { InboxCursor } from '../approvals/wait-inbox.ts'
 import { readInbox } from '../approvals/wait-inbox.ts'

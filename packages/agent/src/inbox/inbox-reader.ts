@@ -30,7 +30,7 @@ export function inboxCursor(): InboxCursor {
 }
 
 /** Opens the inbox for a run. */
-export function openInbox(options: InboxOptions): Inbox {
+export function openInboxReader(options: InboxOptions): Inbox {
   const { store, sessionId, cursor } = options
   let reading: Promise<void> | undefined
   let next: Promise<void> | undefined

@@ -9,7 +9,7 @@ export const mostEscaped = 5
  * Returns the usual encodings of a value, without escapes, which are decoded in the searched text.
  * Bytes are written in hexadecimal, also with colons, in base64, and in base64 of base64.
  */
-export function writingsOf(value: string): readonly string[] {
+export function encodedFormsOf(value: string): readonly string[] {
   if (value.length < shortestPart) return []
   const all = new Set<string>()
   const forms = [value, value.toWellFormed(), value.normalize('NFC'), value.normalize('NFD'), ...unescapedForms(value)]
