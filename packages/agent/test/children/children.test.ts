@@ -152,7 +152,7 @@ function chain(depth: number, paid: string[], store: SessionStore): Agent {
 }
 
 test.for([2, 3, 5])(
-  'what a child waits for, %i deep, stands in the outermost run, and goes on in another process',
+  'what a child waits for, %i deep, stands in the outermost run, and continues in another process',
   async (depth) => {
     const paid: string[] = []
     const store = memoryStore()
@@ -176,7 +176,7 @@ test.for([2, 3, 5])(
   },
 )
 
-test('what a child waits for is answered in place while another child goes on', async () => {
+test('what a child waits for is answered in place while another child continues', async () => {
   const paid: string[] = []
   const gate = Promise.withResolvers<void>()
   const busy = createAgent({
@@ -408,7 +408,7 @@ test('the time of a child is part of its grant', async () => {
   expect(results[0]).toMatchObject({ status: 'failed', error: { code: 'budget-exceeded' } })
 })
 
-test('a key stands for one child', async () => {
+test('a key identifies one child', async () => {
   const errors: unknown[] = []
   const a = answering('a')
   const fan = tool({

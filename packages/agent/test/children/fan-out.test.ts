@@ -305,7 +305,7 @@ test('a fan-out may be wide', async () => {
   expect(most).toBeLessThanOrEqual(16)
 })
 
-test('a generator tries until it is accepted, and is told what to do better', async () => {
+test('a generator tries until it is accepted, and receives what to improve', async () => {
   const prompts: string[] = []
   const writer = createAgent({
     name: 'writer',

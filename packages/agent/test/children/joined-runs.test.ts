@@ -90,7 +90,7 @@ describe('agents that are run in the work of a fan-out', () => {
     assertWellFormed(result.messages)
   })
 
-  test('wait in the outermost run, and go on in another process; none that has ended is asked again', async () => {
+  test('wait in the outermost run, and continue in another process; none that has ended is asked again', async () => {
     const world: World = { store: memoryStore(), asked: [], paid: [] }
     const waiting = await desk(world).run('Go.')
     expect(waiting.status).toBe('suspended')

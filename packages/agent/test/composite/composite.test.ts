@@ -78,7 +78,7 @@ test('a composite calls tools of its agent, by name or by itself, and gets their
   ])
 })
 
-test('what is wrong with a call is its result, and the composite goes on', async () => {
+test('what is wrong with a call is its result, and the composite continues', async () => {
   const breaks = tool({
     name: 'breaks',
     input: z.object({}),
@@ -138,7 +138,7 @@ test('hooks judge, rewrite, deny and see what a composite calls', async () => {
   expect(judged).toContainEqual([{ a: 1, b: 3 }, true])
 })
 
-test('an approval in the middle of a composite suspends the run, and it goes on in another process', async () => {
+test('an approval in the middle of a composite suspends the run, and it continues in another process', async () => {
   const pay = payTool()
   let entered = 0
   const { agent, store } = caller([
@@ -210,7 +210,7 @@ test('two approvals at once are two waits, and either wakes the composite', asyn
   expect(three.text).toContain('["paid 1",["denied","ok"]]')
 })
 
-test('the run suspends only when nothing moves, and what waits is told at once', async () => {
+test('the run suspends only when nothing moves, and what waits is reported at once', async () => {
   const pay = payTool()
   const opened = Promise.withResolvers<string>()
   const slow = tool({ name: 'slow', input: z.object({}), execute: () => opened.promise })
@@ -551,7 +551,7 @@ test('an abort ends a composite and all that it has called, and the history is w
   expect(pay.done).toEqual([])
 })
 
-test('a composite that is held when its run is aborted goes on later', async () => {
+test('a composite that is held when its run is aborted continues later', async () => {
   const pay = payTool()
   const { agent } = caller([
     pay.tool,

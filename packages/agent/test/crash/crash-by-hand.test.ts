@@ -103,7 +103,7 @@ function begin(): Hand {
   return { log: [...startEntries(agent, 'Go.')], paid: new Map() }
 }
 
-test('a loop driven by hand goes on from wherever its log ends: same history, no effect twice', async () => {
+test('a loop driven by hand continues from wherever its log ends: same history, no effect twice', async () => {
   const whole = begin()
   expect(await drive(loop(agent, whole.log), handlers(whole, Infinity, 'after'))).toBe('completed')
   const { messages } = foldLog(whole.log)

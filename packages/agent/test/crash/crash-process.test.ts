@@ -217,7 +217,7 @@ describe.each(['sqlite', 'postgres'] as const)('a run on %s', (kind) => {
   )
 
   test.skipIf(missing)(
-    'that another process works on is refused to a second one, and goes on undisturbed',
+    'that another process works on is refused to a second one, and continues undisturbed',
     async ({ skip }) => {
       // A lease that another handle holds is shown of each store, and a session that is busy in this process.
       skip(!full, 'in full runs')

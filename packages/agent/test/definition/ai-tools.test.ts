@@ -164,7 +164,7 @@ describe('tools of the AI SDK', () => {
     expect(JSON.stringify(asked[1]?.messages)).toContain(JSON.stringify(output.value).slice(1, -1))
   })
 
-  test('that need approval wait for it, and are told what for', async () => {
+  test('that need approval wait for it, and state the reason', async () => {
     const seen: unknown[] = []
     const t = aiTool({
       inputSchema: city,

@@ -46,7 +46,7 @@ describe('every event', () => {
     expect(stepOf('agent.start')).toEqual([0])
   })
 
-  it('has an id of its own, made from where it stands in the log', async () => {
+  it('has an id of its own, made from where it is in the log', async () => {
     const store = memoryStore()
     const { events, result } = await watch(agentOf({ store }).stream('go'))
     const entries = await entriesOf(store, result.sessionId)

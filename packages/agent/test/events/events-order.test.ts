@@ -192,7 +192,7 @@ describe('the events of a run come in the documented order', () => {
     ])
   })
 
-  it('for a call that waits for a human, and goes on', async () => {
+  it('for a call that waits for a human, and continues', async () => {
     const ask = extension('ask', {
       'tool.call': (_call, { approval }) => (approval ? undefined : { ask: { reason: '?' } }),
     })

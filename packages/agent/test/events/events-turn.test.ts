@@ -107,7 +107,7 @@ describe('a steer', () => {
     expect(transcript((await stream.result).messages)[2]).toBe('tool: [long] [long]')
   })
 
-  it('that comes when the run would end goes on with it', async () => {
+  it('that comes when the run would end continues with it', async () => {
     const { agent } = agentOf([{ text: 'one' }, { text: 'two' }])
     const stream = agent.stream('go')
     for await (const event of stream) if (event.type === 'text.end' && event.text === 'one') stream.steer('and?')

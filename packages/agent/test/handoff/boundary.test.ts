@@ -95,7 +95,7 @@ describe('the inputFilter of an agent as a tool', () => {
     expect(replayInputs(log)).toEqual([])
   })
 
-  test('what may not cross keeps the child from starting, and the caller is told', async () => {
+  test('what may not cross keeps the child from starting, and the caller is notified', async () => {
     const desk = createAgent({
       name: 'desk',
       model: scriptedModel([{ toolCalls: [{ name: 'look', input: {} }] }, asking, { text: 'done' }]),
@@ -114,7 +114,7 @@ describe('the inputFilter of an agent as a tool', () => {
     expect(events.some(({ agent }) => agent === 'lawyer')).toBe(false)
   })
 
-  test('a summary is written once by the caller’s model; its text stands in the log', async () => {
+  test('a summary is written once by the caller’s model; its text is in the log', async () => {
     const child = recorded([{ text: 'Paragraph 7.' }], 'child')
     const caller = recorded([asking, { text: 'Shoes, size 40.' }, { text: 'done' }], 'caller')
     const store = memoryStore()

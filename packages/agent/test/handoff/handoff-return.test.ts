@@ -27,7 +27,7 @@ function after(first: ScriptedStep, text: string, modelId: string): ReturnType<t
 }
 
 describe('a handoff that returns', () => {
-  test('has the target work on what crosses; its answer is the result of the call, and the caller goes on', async () => {
+  test('has the target work on what crosses; its answer is the result of the call, and the caller continues', async () => {
     const store = memoryStore()
     const target = recorded([{ text: 'It is legal.', usage }], 'smart')
     const lawyer = createAgent({ name: 'lawyer', instructions: 'You are a lawyer.', model: target.model })
@@ -275,7 +275,7 @@ async function finish(store: SessionStore, paid: string[], sessionId: string) {
   return result
 }
 
-test('what the target waits for stands in the run of its caller, and goes on in another process', async () => {
+test('what the target waits for is recorded in the run of its caller, and continues in another process', async () => {
   const store = memoryStore()
   const paid: string[] = []
   const waiting = await paying(store, paid).run('Go.')

@@ -69,7 +69,7 @@ describe('a session that was handed over', () => {
     expect(await replaySession(front, log)).toBeUndefined()
   })
 
-  test('goes on where it was suspended, on another machine', async () => {
+  test('continues where it was suspended, on another machine', async () => {
     const store = memoryStore()
     const make = () => {
       const back = createAgent({

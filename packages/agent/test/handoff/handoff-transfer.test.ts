@@ -18,7 +18,7 @@ const look = tool({
 })
 
 describe('a handoff that transfers', () => {
-  test('lets the target go on with the user: its prompt, its tools, its model, and what was said before', async () => {
+  test('lets the target continue with the user: its prompt, its tools, its model, and what was said before', async () => {
     const store = memoryStore()
     const target = recorded([{ text: 'Invoice 7 is paid.' }], 'smart')
     const invoice = tool({ name: 'invoice', input: { type: 'object' }, execute: () => 'paid' })
@@ -195,7 +195,7 @@ describe('a handoff that transfers', () => {
 })
 
 describe('a summary', () => {
-  test('is written by the caller’s model, once, and stands in the log', async () => {
+  test('is written by the caller’s model, once, and is in the log', async () => {
     const store = memoryStore()
     const target = recorded([{ text: 'Good.' }], 'target')
     const billing = createAgent({ name: 'billing', model: target.model })
@@ -216,7 +216,7 @@ describe('a summary', () => {
     expect(await replaySession(triage, log)).toBeUndefined()
   })
 
-  test('that fails changes nothing: the caller goes on', async () => {
+  test('that fails changes nothing: the caller continues', async () => {
     const billing = createAgent({ name: 'billing', model: 'test/absent' })
     const broken = { error: Object.assign(new Error('no such key'), { statusCode: 401 }) }
     const caller = recorded([transferTo('billing'), broken, { text: 'I answer myself.' }], 'caller')

@@ -150,7 +150,7 @@ describe('around is around', () => {
     expect(seen).toEqual(['generated of 1', 'answer of 1'])
   })
 
-  it('a run that goes on, and says so', async () => {
+  it('a run in progress, and says so', async () => {
     const seen: unknown[] = []
     const trace = around('trace', (op, next) => {
       if (op.kind === 'run') seen.push(op.resumed)

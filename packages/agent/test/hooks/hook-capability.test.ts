@@ -260,7 +260,7 @@ describe('fold', () => {
     expect(seen).toEqual([1, 2])
   })
 
-  it('is there before the run stands in the log', async () => {
+  it('is there before the run is in the log', async () => {
     const seen: number[] = []
     const entries: Fold<number> = { key: 'entries', initial: 0, apply: (n) => n + 1 }
     await agentOf([extension('look', { input: (_message, ctx) => void seen.push(ctx.fold(entries)) })]).run('go')
@@ -315,7 +315,7 @@ describe('memo', () => {
     expect(seen).toEqual(['a 0', 'b 1', 'a 2', 'b 3'])
   })
 
-  it('comes back from the log when a suspended run goes on', async () => {
+  it('comes back from the log when a suspended run continues', async () => {
     const fn = vi.fn(() => 'drawn')
     const ask = extension('ask', {
       async 'tool.call'(_call, ctx) {

@@ -242,7 +242,7 @@ describe('session.start', () => {
     expect(hook).toHaveBeenCalledTimes(3)
   })
 
-  it('is not asked again when a suspended run goes on', async () => {
+  it('is not asked again when a suspended run continues', async () => {
     const hook = vi.fn(() => 'You serve Acme.')
     const ask = extension('ask', { 'tool.call': () => ({ ask: { reason: 'sure?' } }) })
     const { agent, asked } = agentOf(

@@ -169,7 +169,7 @@ describe('an answer of model.error', () => {
     expect(new Set((await entriesOfType(store, result, 'tail')).map(({ hash }) => hash)).size).toBe(2)
   })
 
-  it('does not go on for ever', async () => {
+  it('does not continue for ever', async () => {
     const hook = vi.fn(() => now)
     const agent = agentOf([busy], [onError('stubborn', hook)], {
       model: scriptedModel([busy], { after: 'repeat-last' }),

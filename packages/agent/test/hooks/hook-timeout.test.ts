@@ -175,7 +175,7 @@ describe('a hook that does not answer in time counts as thrown', () => {
 })
 
 describe('the time of a hook', () => {
-  test('is told by its signal, which is a new one for the next', async () => {
+  test('is notified by its signal, which is a new one for the next', async () => {
     const reasons: unknown[] = []
     const later: boolean[] = []
     const slow = (_: unknown, { signal }: HookContext): Promise<never> => {

@@ -52,7 +52,7 @@ const stores: Readonly<Record<string, () => SessionStore>> = {
 }
 
 describe.each(Object.entries(stores))('an agent with a %s', (_, open) => {
-  test('goes on with a session after the store was closed and opened again', async () => {
+  test('continues with a session after the store was closed and opened again', async () => {
     const first = open()
     const { sessionId } = await createAgent({ name: 'desk', model: echo(), store: first }).run('Hello!')
     await first.close()
@@ -91,7 +91,7 @@ describe.each(Object.entries(stores))('an agent with a %s', (_, open) => {
 })
 
 describe('a forked session', () => {
-  test('goes on by itself from the last turn, and the original by itself', async () => {
+  test('continues by itself from the last turn, and the original by itself', async () => {
     const store = memoryStore()
     const agent = createAgent({ name: 'desk', model: echo(), store })
     const { sessionId } = await agent.run('One.')

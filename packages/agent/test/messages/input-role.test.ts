@@ -148,7 +148,7 @@ describe('instructions', () => {
     ])
   })
 
-  it('of a function are the same when a suspended run goes on', async () => {
+  it('of a function are the same when a suspended run continues', async () => {
     let asks = 0
     const ask = extension('ask', {
       'tool.call': (_call, { approval }) => (approval ? undefined : { ask: { reason: '?' } }),

@@ -64,7 +64,7 @@ describe('runs of one session', () => {
     ])
   })
 
-  it('go on after one that failed or was aborted', async () => {
+  it('continue after one that failed or was aborted', async () => {
     const { agent, asked } = agentOf([
       {
         text: 'Half',

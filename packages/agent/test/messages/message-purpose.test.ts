@@ -187,7 +187,7 @@ describe('a log of an earlier release, whose messages state no purpose', () => {
     return { agent, prompts }
   }
 
-  test('goes on below a return handoff, with the same input and the same words of the user', async () => {
+  test('continues below a return handoff, with the same input and the same words of the user', async () => {
     const first = await office().agent.run('Is it legal?')
     const [asked] = first.pending.approvals
     const { agent, prompts } = office()

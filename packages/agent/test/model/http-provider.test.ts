@@ -188,7 +188,7 @@ describe.each(Object.entries(providers))('%s behind an agent', (_, { model, name
     assertWellFormed(result.messages)
   })
 
-  it('stops in mid-stream on an abort; what was said is kept, and the session goes on', async () => {
+  it('stops in mid-stream on an abort; what was said is kept, and the session continues', async () => {
     server.play(
       { text: 'A very long answer that no reader takes to its end. '.repeat(50), chunkSize: 10, delayMs: 10 },
       { text: 'Short.' },

@@ -213,7 +213,7 @@ describe('modelFallback', () => {
     expect((await agent.run('go')).text).toBe('ok')
   })
 
-  it('asks each model once at most, stops where it is not to go on, and tells of all it asked', async () => {
+  it('asks each model once at most, stops where it is not to continue, and tells of all it asked', async () => {
     const kinds = { ok: { text: 'ok' }, busy, full, cut, denied } as const
     const kind = fc.constantFrom('ok', 'busy', 'full', 'cut', 'denied')
     await fc.assert(
@@ -317,7 +317,7 @@ describe('a model that rests', () => {
     expect((await agent.run('third')).text).toBe('one')
   })
 
-  it('is waited for when all rest, and the step goes on with the first that wakes', async () => {
+  it('is waited for when all rest, and the step continues with the first that wakes', async () => {
     const one = named('one', broken(429, 'slow down', { 'retry-after-ms': '40' }), { text: 'awake' })
     const two = named('two', broken(429, 'slow down', { 'retry-after': '50' }))
     const agent = agentOf(one, modelFallback([two]))
@@ -350,7 +350,7 @@ describe('a model that rests', () => {
   })
 })
 
-it('a run that was left in the middle of failing attempts goes on with the list from its log', async () => {
+it('a run that was left in the middle of failing attempts continues with the list from its log', async () => {
   const store = memoryStore()
   const make = (...steps: readonly ScriptedStep[]) =>
     agentOf(named('one', ...steps), modelFallback([named('two', { error: new TypeError('fetch failed') })]), { store })

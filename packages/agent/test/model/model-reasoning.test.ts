@@ -73,7 +73,7 @@ describe.each(Object.entries(others))('when %s steps in for Anthropic', (_, othe
 })
 
 describe('what another wrote', () => {
-  it('is known from the log, by a run that goes on elsewhere and by the next run of the session', async () => {
+  it('is known from the log, by a run in progress elsewhere and by the next run of the session', async () => {
     const thought = (): LanguageModelV4 =>
       scriptedModel([{ reasoning: { text: 'Hmm.', providerMetadata: { first: { signature: 's' } } }, text: 'Yes.' }], {
         provider: 'first',

@@ -97,7 +97,7 @@ describe('the tier of a step', () => {
     )
   })
 
-  it('is the same for a run that goes on elsewhere', async () => {
+  it('is the same for a run in progress elsewhere', async () => {
     const store = memoryStore()
     const agentOf = (...steps: readonly ScriptedEntry[]) => {
       const of = sharing(steps)
@@ -158,7 +158,7 @@ describe('the ladder in another agent of the team', () => {
     ])
   })
 
-  it('the target of a handoff goes on with the run’s model, by its own tiers, and by a hook of the tree before all', async () => {
+  it('the target of a handoff continues with the run’s model, by its own tiers, and by a hook of the tree before all', async () => {
     expect(await asked('target')).toEqual(['a', 'other-b', 'other-s'])
     expect(await asked('target', { given: true })).toEqual(['run', 'run', 'other-s'])
     expect(await asked('target', { given: true, extensions: [choosing] })).toEqual(['run', 'run', 'hook over other-s'])

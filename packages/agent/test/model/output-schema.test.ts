@@ -123,7 +123,7 @@ describe('the model', () => {
     assertWellFormed(messages)
   })
 
-  it('that writes no JSON is told so', async () => {
+  it('that writes no JSON is reported', async () => {
     const { agent, asked } = agentOf(place, [{ text: 'In Ulm.' }, { text: ulm }])
     expect((await agent.run('Where?')).status).toBe('completed')
     expect(lines(asked[1] ?? { messages: [] }).at(-1)).toContain('it is not JSON')
@@ -223,7 +223,7 @@ describe('stream.output', () => {
   })
 })
 
-it('a suspended run keeps its output schema when it goes on', async () => {
+it('a suspended run keeps its output schema when it continues', async () => {
   const ask = extension('ask', {
     'tool.call': (_call, { approval }) => (approval ? undefined : { ask: { reason: '?' } }),
   })

@@ -62,7 +62,7 @@ function lines(messages: readonly Parameters<typeof textOf>[0][]): string[] {
   return messages.map((message) => textOf(message).split('\n')[0] ?? '').filter((line) => line !== '')
 }
 
-test('plans, does one step after the other with tools, and answers; listeners see where it stands', async () => {
+test('plans, does one step after the other with tools, and answers; listeners see its progress', async () => {
   const { result, shown, prompts, store } = await follow([
     plan('Look at one.', 'Look at two.'),
     { toolCalls: [call('look', 1)] },

@@ -26,7 +26,7 @@ async function runWith(steps: readonly ScriptedStep[], maxThoughtTokens?: number
   return { ...seen, tails }
 }
 
-test('of several calls the first runs, and the model is told to look at its result before it goes on', async () => {
+test('of several calls the first runs, and the model is asked to look at its result before it continues', async () => {
   const { result, events } = await runWith([
     { text: 'I look at one.', toolCalls: [call(1), call(2), call(3)] },
     { reasoning: 'Two is missing.', toolCalls: [call(2)] },

@@ -232,7 +232,7 @@ describe('an orchestrator', () => {
     expect(new Set(intents)).toEqual(new Set(['Go.']))
   })
 
-  test('shows listeners where it stands, and sees steers', async () => {
+  test('shows listeners its progress, and sees steers', async () => {
     const agent = agentOf(
       async (run) => {
         run.emit({ phase: 'first' })
@@ -270,7 +270,7 @@ describe('an orchestrator', () => {
     expect(calls).toEqual(['First.', 'Second.'])
   })
 
-  test('is told of its mistakes and may go on', async () => {
+  test('receives its mistakes and may continue', async () => {
     const codes: string[] = []
     const code = (thrown: { code: string }): void => void codes.push(thrown.code)
     const agent = agentOf(
@@ -317,7 +317,7 @@ describe('an orchestrator', () => {
     assertWellFormed(seen.result.messages)
   })
 
-  test('is held to maxSteps, hears that the run is over, and goes on when it is resumed', async () => {
+  test('is held to maxSteps, is notified that the run is over, and continues when it is resumed', async () => {
     const heard: string[] = []
     let calls = 0
     const agent = agentOf(

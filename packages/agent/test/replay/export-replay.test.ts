@@ -116,7 +116,7 @@ describe('a replay', () => {
     expect(difference).toMatchObject({ offset: at + 1, expected: { output: 'Refused.' }, got: { op: 'ended' } })
   })
 
-  test('finds that a tool became remote, that a call lost its result, and that something stands behind the end', async () => {
+  test('finds that a tool became remote, that a call lost its result, and that something follows the end', async () => {
     const look = { name: 'look', input: z.object({}) }
     const local = tool({ ...look, effect: 'read', execute: () => 'seen' })
     const { agent, store } = world([{ toolCalls: [{ name: 'look', input: {} }] }, { text: 'Seen.' }], {
@@ -170,7 +170,7 @@ describe('a replay', () => {
 })
 
 describe('a session that waits', () => {
-  test('is exported with a signature, and goes on elsewhere', async () => {
+  test('is exported with a signature, and continues elsewhere', async () => {
     const { tool: payIt, done } = payTool()
     const one = world([{ toolCalls: [pay(7)] }], { tools: [payIt] })
     const session = await one.agent.createSession({ id: 's', principal: { id: 'ann' } })
@@ -187,7 +187,7 @@ describe('a session that waits', () => {
     expect(done).toEqual([7])
   })
 
-  test('for a child is exported with its logs, and goes on elsewhere', async () => {
+  test('for a child is exported with its logs, and continues elsewhere', async () => {
     const { tool: payment, done } = payTool()
     const boss = (store: SessionStore, own: readonly ScriptedStep[], childs: readonly ScriptedStep[]) => {
       const { agent } = world(childs, { name: 'clerk', tools: [payment], store })

@@ -97,7 +97,7 @@ test(`${runs} runs of one agent at once do not see each other`, async () => {
   await Promise.all(all.map(({ result }) => expectLogged(store, result)))
 })
 
-test('a run that fails, one that is aborted and one that goes on share an agent and nothing else', async () => {
+test('a run that fails, one that is aborted and one that continues share an agent and nothing else', async () => {
   const agent = createAgent({
     name: 'crowd',
     model: scriptedModel(

@@ -216,7 +216,7 @@ describe('the same state resumed twice', () => {
     expect(new Set(till.paid.map(({ key }) => key)).size).toBe(1)
   })
 
-  test('goes on from the log where the log is ahead of the state', async () => {
+  test('continues from the log where the log is ahead of the state', async () => {
     const till: Till = { paid: [] }
     const ids: string[] = []
     const agent = agentOf({
@@ -422,7 +422,7 @@ describe('a remote tool', () => {
   })
 
   test.for([[[0, 1, 2]], [[2, 0, 1]], [[1], [2], [0]], [[2, 1], [0]], [[0], [0, 1], [2]]])(
-    'goes on with results in any order and number: %j',
+    'continues with results in any order and number: %j',
     async (rounds) => {
       const store = memoryStore()
       const agent = agentOf({ steps, tools: [far], store })
@@ -446,7 +446,7 @@ describe('a remote tool', () => {
     },
   )
 
-  test('whose result does not fit its schema gets an error result, and the run goes on', async () => {
+  test('whose result does not fit its schema gets an error result, and the run continues', async () => {
     const agent = agentOf({ steps, tools: [far] })
     const first = await agent.run('Go.')
     const toolResults = first.pending.remoteCalls.map(({ callId }, n) => ({
@@ -494,7 +494,7 @@ describe('maxSteps', () => {
   const steps = [{ toolCalls: [{ name: 'look' }] }, { toolCalls: [{ name: 'look' }] }, { text: 'There it is.' }]
   const look = tool({ name: 'look', input: z.object({}), effect: 'read', execute: () => 'nothing' })
 
-  test('ends the run as failed with everything kept, and a higher one goes on with it', async () => {
+  test('ends the run as failed with everything kept, and a higher one continues with it', async () => {
     const store = memoryStore()
     const agent = agentOf({ steps, tools: [look], store, maxSteps: 2 })
     const seen = await collect(agent.stream('Find it.'))

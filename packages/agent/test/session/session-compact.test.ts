@@ -59,7 +59,7 @@ describe('session.compact()', () => {
     expect(transcript(again.messages)).toEqual(transcript(session.messages))
   })
 
-  it('waits for the next model call of a run that goes on, and for a run that starts none', async () => {
+  it('waits for the next model call of a run in progress, and for a run that starts none', async () => {
     const store = memoryStore()
     const agent = agentOf([byHand], [{ toolCalls: [say('x')] }, { text: 'done' }], store)
     const session = await agent.createSession({})

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 
 import { extension } from '../hooks/hook-scenario.ts'
 
-it('a fold of a hook goes on in the next run of a session: no entry is read twice', async () => {
+it('a fold of a hook continues in the next run of a session: no entry is read twice', async () => {
   let applied = 0
   const count: Fold<number> = {
     key: 'count',

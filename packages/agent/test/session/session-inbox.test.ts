@@ -21,7 +21,7 @@ function lasting(): SessionStore {
 const firstId = (pending: PendingWork | undefined): string => pending?.approvals[0]?.id ?? ''
 
 describe('resolve', () => {
-  test('lets a suspended run go on here; waitForIdle gives its end', async () => {
+  test('lets a suspended run continue here; waitForIdle gives its end', async () => {
     const { tool: payment, done } = payTool()
     const { agent } = world([{ toolCalls: [pay(5)] }, { text: 'Paid.' }], { tools: [payment] })
     const session = await agent.createSession()
@@ -56,7 +56,7 @@ describe('resolve', () => {
     expect(done).toEqual([5])
   })
 
-  test('by any one decision makes the run go on; ungated calls have run by then', async () => {
+  test('by any one decision makes the run continue; ungated calls have run by then', async () => {
     const { tool: payment, done } = payTool()
     const { agent } = world([{ toolCalls: [pay(1), say('x'), pay(2), { name: 'far' }] }, { text: 'Done.' }], {
       tools: [payment, echo, far],
@@ -77,7 +77,7 @@ describe('resolve', () => {
     assertWellFormed(session.messages)
   })
 
-  test('of what was decided already is told so, and changes nothing', async () => {
+  test('of what was decided already is reported, and changes nothing', async () => {
     const { tool: payment, done } = payTool()
     const { agent } = world([{ toolCalls: [pay(5)] }, { text: 'Paid.' }], { tools: [payment] })
     const session = await agent.createSession()
@@ -104,7 +104,7 @@ describe('resolve', () => {
 })
 
 describe('in another process', () => {
-  test('a session is suspended, decided on elsewhere, and goes on in a third', async () => {
+  test('a session is suspended, decided on elsewhere, and continues in a third', async () => {
     const store = lasting()
     const { tool: payment, done } = payTool()
     const script = [{ toolCalls: [pay(5)] }, { text: 'Paid.' }]
@@ -271,7 +271,7 @@ describe('in another process', () => {
     expect(errors).toEqual(rubbish.map(() => 'invalid-input'))
   })
 
-  test('an abort reaches the run wherever it lives, and once: it can go on later', async () => {
+  test('an abort reaches the run wherever it lives, and once: it can continue later', async () => {
     const store = lasting()
     const { tool: payment } = payTool()
     const work = gate()
@@ -313,7 +313,7 @@ describe('a send to a suspended session', () => {
     expect(transcript(session.messages).filter((line) => line === 'user: And this?')).toHaveLength(1)
   })
 
-  test('goes on here with the first decision', async () => {
+  test('continues here with the first decision', async () => {
     const { tool: payment } = payTool()
     const { agent } = world([{ toolCalls: [pay(5)] }, { text: 'Paid.' }, { text: 'And yes.' }], { tools: [payment] })
     const session = await agent.createSession()
@@ -415,7 +415,7 @@ describe('an input that was sent while a process that died held the session', ()
 })
 
 describe('resume', () => {
-  test('goes on with a run whose process died in it', async () => {
+  test('continues with a run whose process died in it', async () => {
     const store = lasting()
     const work = gate()
     const one = world([{ toolCalls: [{ name: 'work' }] }], { tools: [work.tool], store })
@@ -442,7 +442,7 @@ describe('resume', () => {
     await session.waitForIdle().catch(() => {})
   })
 
-  test('of a session that has nothing to go on with is an error', async () => {
+  test('of a session that has nothing to continue with is an error', async () => {
     const session = await world([]).agent.createSession()
     expect(() => session.resume()).toThrow(code('nothing-to-resume'))
   })

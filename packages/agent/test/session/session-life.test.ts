@@ -102,7 +102,7 @@ describe('resumeSession', () => {
     await expect(agent.resumeSession('nope')).rejects.toThrow(code('unknown-session'))
   })
 
-  test('goes on with the conversation, its usage and its owner', async () => {
+  test('continues with the conversation, its usage and its owner', async () => {
     const principals: (string | undefined)[] = []
     const look = extension('look', { 'run.end': (_, ctx) => principals.push(ctx.principal?.id) })
     const { agent, asked } = world(
@@ -157,7 +157,7 @@ describe('send', () => {
     expect(await session.waitForIdle()).toBe(last)
   })
 
-  test('waitForIdle rejects with the error of a run that failed; the session goes on all the same', async () => {
+  test('waitForIdle rejects with the error of a run that failed; the session continues all the same', async () => {
     const { agent } = world([{ error: Object.assign(new Error('bad key'), { status: 401 }) }, { text: 'now' }])
     const session = await agent.createSession()
     session.send('go')
@@ -292,7 +292,7 @@ describe('send', () => {
 })
 
 describe('stream', () => {
-  test('gives the events of a run; while one goes on it is refused', async () => {
+  test('gives the events of a run; while one is in progress it is refused', async () => {
     const { agent } = world([{ text: 'one' }, { text: 'two' }])
     const session = await agent.createSession()
     const stream = session.stream('go')
@@ -317,7 +317,7 @@ describe('stream', () => {
     await expect(world([]).agent.run('on', { session })).rejects.toThrow(code('wrong-agent'))
   })
 
-  test('two objects of one session do not write at once: the second is told', async () => {
+  test('two objects of one session do not write at once: the second is notified', async () => {
     const work = gate()
     const { agent } = world([{ toolCalls: [{ name: 'work' }] }, { text: 'Done.' }], { tools: [work.tool] })
     const here = await agent.createSession({ id: 's' })
@@ -393,7 +393,7 @@ describe('the log', () => {
 })
 
 describe('close', () => {
-  test('waits for what goes on, runs the session.stop hooks, and makes every further call an error', async () => {
+  test('waits for the active run, runs the session.stop hooks, and makes every further call an error', async () => {
     const stopped: string[] = []
     const { agent, store } = world([{ text: 'one' }], {
       extensions: [

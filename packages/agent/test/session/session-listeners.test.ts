@@ -38,7 +38,7 @@ describe('on and off', () => {
     expect(calls).toEqual(['first', 'twice', 'twice', 'any'])
   })
 
-  test('work while a run goes on', async () => {
+  test('work while a run is in progress', async () => {
     const { agent } = world([{ text: ['a', 'b', 'c'] }])
     const session = await agent.createSession()
     const deltas: string[] = []
@@ -132,7 +132,7 @@ describe('a listener that throws', () => {
     expect(errors).toEqual([report, report])
   })
 
-  test('whatever it hears does not go round for ever', async () => {
+  test('whatever it receives does not go round for ever', async () => {
     const echoing = extension('echoing', { event: (event, ctx) => event.type === 'agent.error' && ctx.emit('heard') })
     const { agent } = world([{ text: 'a' }], { extensions: [echoing] })
     const session = await agent.createSession()
@@ -223,7 +223,7 @@ describe('a tool.call listener', () => {
     expect([sums, asked]).toEqual([[], 0])
   })
 
-  test('hears of the session it was added to, and of no other', async () => {
+  test('receives events of the session it was added to, and of no other', async () => {
     const { agent } = world([{ toolCalls: [callRefund(5)] }, { text: 'Done.' }], { tools: [refund] })
     const one = await agent.createSession()
     const other = await agent.createSession()

@@ -211,7 +211,7 @@ describe('an edit', () => {
     expect(messages.slice(-2).map(({ label }) => label?.integrity)).toEqual(['trusted', 'untrusted'])
   })
 
-  test('is refused while a run goes on, or waits', async () => {
+  test('is refused while a run is in progress, or waits', async () => {
     const work = gate()
     const { tool } = payTool()
     const { agent } = world([{ toolCalls: [{ name: 'work' }] }, { toolCalls: [pay(1)] }], { tools: [work.tool, tool] })

@@ -23,7 +23,7 @@ describe.skipIf(findPostgres() === undefined)('a session in PostgreSQL (needs th
     bearsTheWorst(() => open('bears'))
   })
 
-  test('that runs in one process hears what another says, decides and delivers; others get nothing of it', async () => {
+  test('that runs in one process receives what another sends, decides and delivers; others get nothing of it', async () => {
     const [near, far] = [open('two'), open('two')]
     const work = gate()
     const { tool: payment, done } = payTool()

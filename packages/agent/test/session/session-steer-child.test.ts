@@ -94,7 +94,7 @@ async function entered(store: SessionStore, sessionId = 's'): Promise<readonly s
     .map(({ via, message }) => `${via}: ${textOf(message)}`)
 }
 
-describe('what is sent to a child of the run that goes on', () => {
+describe('what is sent to a child of the run in progress', () => {
   test.for<Way>(['tool', 'spawn', 'fan-out', 'return', 'deep'])('enters there: %s', async (way) => {
     const store = memoryStore()
     const work = gate()

@@ -85,7 +85,7 @@ describe('a remote call with a deadline', () => {
     )
   })
 
-  test('takes one that was delivered in time, however late the run goes on', async () => {
+  test('takes one that was delivered in time, however late the run continues', async () => {
     const { ephemeral: _, ...store } = memoryStore()
     const agent = courier(store)
     const { sessionId, pending, state } = await agent.run('Fetch.')
@@ -102,7 +102,7 @@ describe('a remote call with a deadline', () => {
     expect((await agent.run(state, { toolResults })).text.match(/"value":"here"/g)).toHaveLength(2)
   })
 
-  test('is refused in a session too, with wait-expired, and the session goes on', async () => {
+  test('is refused in a session too, with wait-expired, and the session continues', async () => {
     const agent = courier(memoryStore())
     const session = await agent.createSession()
     session.send('Fetch.')
@@ -120,7 +120,7 @@ describe('a session that waits', () => {
   /** Not over before its session is closed, even on a slow machine. */
   const soon = tool({ name: 'courier', input: z.object({}), timeoutMs: 300 })
 
-  test('goes on by itself when a remote call expires', async () => {
+  test('continues by itself when a remote call expires', async () => {
     const { agent } = world([{ toolCalls: [{ name: 'courier' }] }, { text: 'Without it.' }], { tools: [quick] })
     const session = await agent.createSession()
     const ended = Promise.withResolvers<string>()
@@ -130,7 +130,7 @@ describe('a session that waits', () => {
     expect((await session.waitForIdle())?.status).toBe('completed')
   })
 
-  test('goes on by itself when an approval expires, and in whatever process opens it', async () => {
+  test('continues by itself when an approval expires, and in whatever process opens it', async () => {
     const { ephemeral: _, ...store } = memoryStore()
     const done: number[] = []
     const asks = tool({
@@ -171,7 +171,7 @@ describe('a session that waits', () => {
     expect(await ended.promise).toBe('Without it.')
   })
 
-  test('in several processes goes on in one of them', async () => {
+  test('in several processes continues in one of them', async () => {
     const { ephemeral: _, ...store } = memoryStore()
     const open = () => world([{ text: 'Without it.' }], { tools: [soon], store }).agent
     const first = world([{ toolCalls: [{ name: 'courier' }] }], { tools: [soon], store })
@@ -189,7 +189,7 @@ describe('a session that waits', () => {
     await Promise.all(others.map((other) => other.close()))
   })
 
-  test('does not go on once it is closed', async () => {
+  test('does not continue once it is closed', async () => {
     const { ephemeral: _, ...store } = memoryStore()
     const { agent } = world([{ toolCalls: [{ name: 'courier' }] }, { text: 'Without it.' }], { tools: [soon], store })
     const session = await agent.createSession({ id: 's' })

@@ -66,7 +66,7 @@ describe('a result that is spilled', () => {
     expect(JSON.parse(slice)).toEqual(rows)
   })
 
-  it('gives slices of at most 32 KB, and says where to go on in a line that is longer', async () => {
+  it('gives slices of at most 32 KB, and says where to continue in a line that is longer', async () => {
     const text = `first\n${'x'.repeat(100_000)}\nlast`
     const model = reading((handle) => [
       read({ handle }),

@@ -196,7 +196,7 @@ describe('a tool with a sandbox', () => {
   })
 })
 
-test('the level stands on the approval, the audit row and their events, here and in a child', async () => {
+test('the level is on the approval, the audit row and their events, here and in a child', async () => {
   const store = memoryStore()
   const asking = tool({
     name: 'work',

@@ -74,7 +74,7 @@ describe('a secret that is split over neighbouring reports of progress', () => {
     expect(events).toEqual([`a ${shown}`, '', ' b'])
   })
 
-  test('is no secret when the call ends, and is told then', async () => {
+  test('is no secret when the call ends, and is reported then', async () => {
     expect((await reported('almost hunter')).events).toEqual(['almost hunter'])
   })
 
@@ -85,7 +85,7 @@ describe('a secret that is split over neighbouring reports of progress', () => {
   })
 })
 
-test('reports of something else are told at once, as they are', async () => {
+test('reports of something else are reported at once, as they are', async () => {
   const reports = [
     'Downloading',
     'Done h',

@@ -131,7 +131,7 @@ describe('a tool that keeps its results', () => {
     expect(ran).toHaveLength(3)
   })
 
-  test('is governed all the same: a deny stands, and hooks on results see kept ones again', async () => {
+  test('is governed all the same: a deny holds, and hooks on results see kept ones again', async () => {
     let open = true
     const seen: string[] = []
     const gate = extension('gate', {

@@ -44,7 +44,7 @@ function shop(
 }
 
 describe('a question of a running tool', () => {
-  test('is told, waits in the log, and goes on with the answer that the stream gets', async () => {
+  test('is reported, waits in the log, and continues with the answer that the stream gets', async () => {
     const store = memoryStore()
     const { agent } = shop({ store })
     const stream = agent.stream('go')

@@ -192,7 +192,7 @@ describe('a schema that no model should be sent', () => {
   })
 })
 
-test('a hook that takes tools away is heeded, and what it took cannot be called', async () => {
+test('a hook that takes tools away is respected, and what it took cannot be called', async () => {
   const asked: ScriptedPrompt[] = []
   const agent = createAgent({
     name: 'desk',

@@ -107,7 +107,7 @@ describe('host bytes', () => {
     assertWellFormed(result.messages)
   })
 
-  test('count what a client says to a run that goes on', async () => {
+  test('count what a client says to a run in progress', async () => {
     const agent = agentWith({ model: scriptedModel([{ text: 'ok' }], { after: 'repeat-last' }), hostBytes: 200_000 })
     let sent = 0
     const result = await agent.run('go', { getFollowUp: () => (sent++ < 20 ? [large] : []) })
