@@ -33,7 +33,7 @@ const kernel: Readonly<Record<string, readonly string[]>> = {
   state: ['state', 'run', 'session', 'children', 'tools'],
   reducers: ['state', 'session', 'children', 'composite', 'tools', 'hooks', 'replay'],
   entries: ['state', 'session', 'children', 'composite', 'tools', 'crash'],
-  control: ['run', 'session', 'children', 'composite'],
+  control: ['run', 'session', 'children', 'composite', 'hooks'],
   inbox: ['inbox', 'session', 'messages', 'children'],
   tools: ['tools', 'hooks', 'state', 'crash'],
   question: ['tools', 'hooks', 'state'],

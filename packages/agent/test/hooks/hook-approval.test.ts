@@ -301,7 +301,7 @@ describe('after a decision', () => {
     expect(again.pending.approvals[0]?.id).not.toBe(approval.id)
   })
 
-  it('a hook that rewrites each approved call does not cause endless approval requests', async () => {
+  it('a call that a hook rewrites each time is denied, and no approval is requested', async () => {
     let n = 0
     const restless = extension('restless', { 'tool.call': () => ({ args: { amount: ++n } }) })
     const agent = payer([restless, asks('limits', { reason: 'over 50' })])
@@ -309,7 +309,7 @@ describe('after a decision', () => {
     const { status, messages } = await agent.run('pay', { onApproval })
     expect(status).toBe('completed')
     expect(paid).toEqual([])
-    expect(onApproval.mock.calls.length).toBeLessThan(10)
+    expect(onApproval).not.toHaveBeenCalled()
     expect(transcript(messages)[2]).toMatch(/denied: .*rewrote the arguments/)
   })
 
