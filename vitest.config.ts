@@ -8,6 +8,7 @@ import { closingLine } from './scripts/closing-line.ts'
 /** Under this condition the packages of the workspace are their src, not their dist: no test needs a build. */
 const source = '@provost/source'
 const root = import.meta.dirname
+const full = process.env['PROVOST_TEST_FULL'] === '1'
 /** All of them from the root; in the folder of one (`pnpm test` there) only that one. */
 const projects = globSync(['packages/*', 'apps/*', 'bench', 'examples', 'scripts']).filter(
   (folder) => folder === 'scripts' || existsSync(join(folder, 'package.json')),
@@ -21,9 +22,11 @@ export const options: TestUserConfig = {
   isolate: false,
   // All cores: vitest would leave one to others.
   maxWorkers: '100%',
-  // A busy machine is no failure; what hangs still ends.
-  testTimeout: 90_000,
-  hookTimeout: 90_000,
+  // A busy machine is no failure; what hangs still ends. So no test has a shorter limit of its own.
+  testTimeout: full ? 600_000 : 120_000,
+  hookTimeout: 120_000,
+  // A poll waits for an event, not for a time.
+  expect: { poll: { timeout: 60_000, interval: 5 } },
   globalSetup: [join(root, 'scripts/test-folder.ts')],
   setupFiles: [join(root, 'scripts/test-setup.ts')],
   restoreMocks: true,
@@ -32,7 +35,7 @@ export const options: TestUserConfig = {
   // Programs that tests start compile what they import once for all of them.
   env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(root, 'node_modules/.cache/node') },
   // Worker threads that a test starts inherit it.
-  execArgv: [`--conditions=${source}`],
+  execArgv: [`--conditions=${source}`, '--min-semi-space-size=32', '--max-semi-space-size=64'],
 }
 
 export default defineConfig({

@@ -1,11 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:http'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { createGunzip } from 'node:zlib'
+
+import { createEventDecoder } from '@provost/core'
 
 const helpText = `Opens many event streams at once, of a Provost server and of a bare Hono loop that writes as many frames: is anything
 lost, how late do events come, what does it cost?
@@ -15,6 +21,7 @@ Usage: node --conditions=@provost/source bench/sse.ts [options]
 Options:
   --streams 500     streams that are open at the same time (default 500)
   --chunks 50       pieces of text in each, one every 100 ms (default 50)
+  --form small      or verbose: whole events; gzip: small and compressed
   --store memory    or sqlite: sessions, and what passes for readers in other processes, are kept in a file
   --json            one JSON object on stdout, nothing else
   --help            this text
@@ -32,6 +39,8 @@ interface Figures {
   readonly idleRssMB: number
   readonly rssMB: number
   readonly frames: number
+  /** Bytes on the wire. */
+  readonly bytes: number
 }
 
 interface Seen {
@@ -40,34 +49,50 @@ interface Seen {
   frames: number
   gaps: number
   complete: boolean
+  bytes: number
 }
 
-async function read(url: string, seen: Seen): Promise<void> {
-  const response = await fetch(`${url}/api/agent/execute`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{"input":"go"}',
-  })
+const nothing = (): Seen => ({ delays: [], text: 0, frames: 0, gaps: 0, complete: false, bytes: 0 })
+
+/** Sends a request and returns the bytes of its response, decompressed; `count` receives the bytes on the wire. */
+async function open(url: string, form: string, count: (bytes: number) => void): Promise<Readable> {
+  const query = form === 'verbose' ? '?verbose=1' : ''
+  const headers = { 'content-type': 'application/json', 'accept-encoding': form === 'gzip' ? 'gzip' : 'identity' }
+  const asked = request(`${url}/api/agent/execute${query}`, { method: 'POST', headers }).end('{"input":"go"}')
+  const [response]: IncomingMessage[] = await once(asked, 'response')
+  if (!response) throw new Error(`No response from ${url}.`)
+  response.on('data', (bytes: Buffer) => count(bytes.length))
+  return response.headers['content-encoding'] === 'gzip' ? response.pipe(createGunzip()) : response
+}
+
+async function read(url: string, form: string, seen: Seen): Promise<void> {
+  const events = createEventDecoder()
   const decoder = new TextDecoder()
   let rest = ''
   let last = 0
-  for await (const bytes of response.body ?? []) {
+  const stream = await open(url, form, (bytes) => (seen.bytes += bytes))
+  for await (const bytes of stream) {
     const now = Date.now()
     const blocks = `${rest}${decoder.decode(bytes, { stream: true })}`.split('\n\n')
     rest = blocks.pop() ?? ''
     for (const block of blocks) {
-      const at = block.indexOf('data: ')
-      if (at < 0) continue
-      const event: { seq?: number; type: string; delta?: string; at?: number } = JSON.parse(
-        block.slice(at + 6).split('\n', 1)[0] ?? '',
-      )
+      const lines = block.split('\n')
+      const field = (name: string): string | undefined =>
+        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
+      const data = field('data')
+      if (data === undefined) continue
+      const given: { type?: string; seq?: number; delta?: string; at?: number } = JSON.parse(data)
+      const name = field('event') ?? ''
       seen.frames++
-      if (event.seq !== undefined) {
+      if (name === 'execute_complete') seen.complete = true
+      // Small frames have no type; those of the bare loop and of the verbose form are whole.
+      const whole = given.type === undefined && !seen.complete
+      const event = whole ? events.decode({ event: name, id: field('id'), data: given }) : given
+      if (event?.seq !== undefined) {
         if (event.seq !== last + 1) seen.gaps++
         last = event.seq
       }
-      if (event.type === 'execute_complete') seen.complete = true
-      if (event.type !== 'text.delta') continue
+      if (event?.type !== 'text.delta' || !('delta' in event)) continue
       seen.text += event.delta?.length ?? 0
       if (event.at !== undefined) seen.delays.push(now - event.at)
     }
@@ -78,9 +103,10 @@ interface Plan {
   readonly streams: number
   readonly chunks: number
   readonly store: string
+  readonly form: string
 }
 
-async function measure(side: string, { streams, chunks, store }: Plan): Promise<Figures> {
+async function measure(side: string, { streams, chunks, store, form }: Plan): Promise<Figures> {
   const folder = mkdtempSync(join(tmpdir(), 'provost-sse-'))
   const script = fileURLToPath(new URL('sse/side.ts', import.meta.url))
   const child = spawn(
@@ -100,17 +126,11 @@ async function measure(side: string, { streams, chunks, store }: Plan): Promise<
   try {
     const [port] = await once(createInterface(child.stdout), 'line')
     const url = `http://127.0.0.1:${String(port)}`
-    const warm: Seen = { delays: [], text: 0, frames: 0, gaps: 0, complete: false }
-    await Promise.all(Array.from({ length: 5 }, () => read(url, warm)))
+    const warm = nothing()
+    await Promise.all(Array.from({ length: 5 }, () => read(url, form, warm)))
     const before = await spentOf(url)
-    const all = Array.from({ length: streams }, (): Seen => ({
-      delays: [],
-      text: 0,
-      frames: 0,
-      gaps: 0,
-      complete: false,
-    }))
-    await Promise.all(all.map((seen) => read(url, seen)))
+    const all = Array.from({ length: streams }, nothing)
+    await Promise.all(all.map((seen) => read(url, form, seen)))
     const after = await spentOf(url)
     const delays = all.flatMap((seen) => seen.delays).toSorted((a, b) => a - b)
     const at = (share: number): number =>
@@ -127,6 +147,7 @@ async function measure(side: string, { streams, chunks, store }: Plan): Promise<
       idleRssMB: before.rssMB,
       rssMB: after.rssMB,
       frames: all.reduce((sum, { frames }) => sum + frames, 0),
+      bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
     }
   } finally {
     child.kill('SIGKILL')
@@ -146,16 +167,20 @@ function readArguments(): Plan & { readonly json: boolean; readonly help: boolea
       streams: { type: 'string', default: '500' },
       chunks: { type: 'string', default: '50' },
       store: { type: 'string', default: 'memory' },
+      form: { type: 'string', default: 'small' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
-  const { store, json, help } = values
+  const { store, form, json, help } = values
   if (store !== 'memory' && store !== 'sqlite') throw new TypeError(`--store takes memory or sqlite, not '${store}'.`)
+  if (!['small', 'verbose', 'gzip'].includes(form))
+    throw new TypeError(`--form takes small, verbose or gzip, not '${form}'.`)
   return {
     streams: wholeNumber('streams', values.streams),
     chunks: wholeNumber('chunks', values.chunks),
     store,
+    form,
     json,
     help,
   }
@@ -180,7 +205,7 @@ async function main(): Promise<void> {
     process.stdout.write(helpText)
     return
   }
-  const { streams, chunks, store, json } = plan
+  const { streams, chunks, store, form, json } = plan
   const hono = await measure('hono', plan)
   const provost = await measure('provost', plan)
   const ratio = (a: number, b: number): number => Math.round((a / b) * 100) / 100
@@ -189,6 +214,7 @@ async function main(): Promise<void> {
     chunks,
     delayMs,
     store,
+    form,
     load: loadavg()[0],
     provost,
     hono,

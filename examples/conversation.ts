@@ -20,4 +20,13 @@ for await (const event of stream) {
 // → queue
 // → That makes 5 messages.
 
+// Queued messages are answered one a turn, in their order.
+const session = await agent.createSession({ sendMode: 'queue' })
+session.on('turn.end', (turn) => console.log(turn.text))
+for (const said of ['One.', 'Two.', 'Three.']) session.send(said)
+await session.waitForIdle()
+// → That makes 1 messages.
+// → That makes 3 messages.
+// → That makes 5 messages.
+
 console.log((await stream.result).messages.map(({ role }) => role).join(' ')) // → user assistant user assistant

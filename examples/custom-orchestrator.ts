@@ -1,7 +1,7 @@
 // An orchestrator of your own: a draft with tools, a critic on another model, and the answer. The run stops after the
 // critic. When it resumes, the same function is called again and receives recorded results from the log: nothing runs
 // twice.
-import { agentic, createAgent, memoryStore, RunState, scriptedModel, tool, z } from 'provost'
+import { agentic, createAgent, defineEvent, isEventOf, memoryStore, RunState, scriptedModel, tool, z } from 'provost'
 import type { Orchestrator } from 'provost'
 
 const facts = tool({
@@ -13,12 +13,14 @@ const facts = tool({
 
 const critic = scriptedModel([{ text: 'The missing twin town is no news. Cut it.' }], { modelId: 'critic' })
 
+const criticised = defineEvent<{ at: number }>('draft.criticised')
+
 const draftThenCritic: Orchestrator = async (run) => {
   await agentic()(run) // tools and all, until the draft stands
   run.emit('drafted')
   await run.model({ model: critic, tools: [], tail: [{ content: 'Criticise this draft in one sentence.' }] })
   const at = await run.memo('criticised at', () => Date.now()) // the outside comes in through memos, once
-  run.emit({ criticised: at > 0 })
+  run.emit(criticised, { at })
   await run.say('Write it again with this criticism in mind.')
   await run.model({ tools: [] })
 }
@@ -44,7 +46,7 @@ const saved = JSON.stringify(stopped.state)
 const stream = writer.stream(RunState.fromJSON(saved, writer))
 for await (const event of stream) {
   if (event.type === 'step.start') console.log(`step ${event.step}`)
-  if (event.type === 'tool.execute.start') console.log('not again')
+  if (event.type === 'tool.execute.start' || isEventOf(event, criticised)) console.log('not again')
 }
 // → step 4
 

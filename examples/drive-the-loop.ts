@@ -1,7 +1,18 @@
-// The loop by hand. It asks what it wants decided and done, and knows nothing but the log; here we answer for model and tools.
-// The first driver dies on the way. The second one goes on from the log, and the tool does not run twice.
-import { createAgent, drive, foldLog, loop, nextAction, startEntries, tool, trustedLabel, z } from 'provost'
-import type { Entry, LoopHandlers } from 'provost'
+// The loop with a driver of our own. The driver does what the loop needs from outside; the loop knows nothing but the log.
+// The first driver dies on the way. The second one continues from the log, and the tool does not run twice.
+import {
+  advance,
+  createAgent,
+  foldLog,
+  nextAction,
+  resumeLoop,
+  runLoop,
+  startLoop,
+  tool,
+  trustedLabel,
+  z,
+} from 'provost'
+import type { Entry, LoopDriver } from 'provost'
 
 const clock = tool({
   name: 'clock',
@@ -11,52 +22,43 @@ const clock = tool({
 })
 const agent = createAgent({ name: 'watch', model: 'example/unused', tools: [clock] })
 
-const log: Entry[] = [...startEntries(agent, 'What time is it in Ulm?')]
-const call = {
-  type: 'tool-call',
-  callId: 'call-1',
-  toolCallId: 'call-1',
-  toolName: 'clock',
-  input: { city: 'Ulm' },
-} as const
+const log: Entry[] = []
+const ids = { callId: 'call-1', toolCallId: 'call-1' }
+const call = { type: 'tool-call', ...ids, toolName: 'clock', input: { city: 'Ulm' } } as const
 
-function handlers(dies: boolean): LoopHandlers {
-  return {
-    model({ request }) {
-      console.log(`asks the model, showing it ${request.messages.length} messages`)
-      const asked = request.messages.length === 1
-      const content = asked ? [call] : [{ type: 'text', text: 'Noon.' } as const]
-      const id = `answer-${request.messages.length}`
-      return {
-        message: { id, role: 'assistant', content, label: trustedLabel, createdAt: Date.now() },
-        usage: {},
-        finishReason: asked ? 'tool-calls' : 'stop',
-      }
-    },
-    decide: ({ calls }) => calls.map(({ input }) => ({ proceed: input })),
-    execute: ({ calls }) =>
-      calls.map((one) => {
-        console.log(`executes ${one.tool.name} ${JSON.stringify(one.input)}`)
-        return { ...one, outcome: 'ok', via: 'executed', output: { type: 'text', value: '12:00' }, label: trustedLabel }
-      }),
-    wait: () => 'suspend',
-    append({ entries }) {
-      for (const entry of entries) log.push({ ...entry, offset: log.length + 1 })
-      if (dies && nextAction(foldLog(log)) === 'context') throw new Error('the driver died')
-      return { offset: log.length }
-    },
-  }
-}
+const driver = (dies: boolean): LoopDriver => ({
+  callModel({ request: { messages } }) {
+    console.log(`calls the model with ${messages.length} messages`)
+    const begins = messages.length === 1
+    const id = `answer-${messages.length}`
+    const content = begins ? [call] : [{ type: 'text', text: 'Noon.' } as const]
+    const message = { id, role: 'assistant', content, label: trustedLabel, createdAt: Date.now() } as const
+    return { message, usage: {}, finishReason: begins ? 'tool-calls' : 'stop' }
+  },
+  authorize: (calls) => calls.map(({ input }) => ({ proceed: input })),
+  execute: (calls) =>
+    calls.map((one) => {
+      console.log(`executes ${one.tool.name} ${JSON.stringify(one.input)}`)
+      return { ...one, outcome: 'ok', via: 'executed', output: { type: 'text', value: '12:00' }, label: trustedLabel }
+    }),
+  awaitDecisions: () => 'suspend',
+  append(entries) {
+    log.push(...entries)
+    if (dies && nextAction(foldLog(log)) === 'context' && log.length > 2) throw new Error('the driver died')
+  },
+})
 
-await drive(loop(agent, log), handlers(true)).catch((error: Error) => console.log(error.message))
-// → asks the model, showing it 1 messages
+const first = await startLoop(agent, driver(true), 'What time is it in Ulm?')
+await runLoop(first).catch((error: Error) => console.log(error.message))
+// → calls the model with 1 messages
 // → executes clock {"city":"Ulm"}
 // → the driver died
 
 console.log(nextAction(foldLog(log))) // → context
-console.log(await drive(loop(agent, log), handlers(false)))
-// → asks the model, showing it 3 messages
-// → completed
+const second = resumeLoop(agent, driver(false), log)
+while (!(await advance(second))) console.log(nextAction(second.state))
+// → calls the model with 3 messages
+// → end
 
 console.log(log.map((entry) => ('op' in entry ? `${entry.type} ${entry.op}` : entry.type)).join(', '))
 // → run started, message, attempt, message, call decided, call started, call settled, attempt, message, run ended

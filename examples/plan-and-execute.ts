@@ -1,5 +1,5 @@
 // A planner makes a plan, the agent's model does it step by step. One step finds that the plan does not hold: it is made anew.
-import { createAgent, planAndExecute, scriptedModel, tool, z } from 'provost'
+import { createAgent, isEventOf, planAndExecute, planEvents, scriptedModel, tool, z } from 'provost'
 
 const stock = tool({
   name: 'stock',
@@ -42,20 +42,19 @@ const clerk = createAgent({
 const stream = clerk.stream('Reserve a table for me, oak if you have it.')
 for await (const event of stream) {
   if (event.type === 'step.start') console.log(`step ${event.step}, ${event.model}`)
-  if (event.type === 'extension' && event.name === 'orchestrator') console.log(JSON.stringify(event.data))
+  if (isEventOf(event, planEvents.made)) console.log('plan:', event.data.steps.join(' '))
+  if (isEventOf(event, planEvents.stepEnd)) console.log(`${event.data.status}: ${event.data.task}`)
 }
 // → step 1, scripted/planner
-// → {"type":"plan","revision":1,"steps":["Check the stock of oak tables.","Reserve an oak table."]}
-// → {"type":"step","revision":1,"index":1,"of":2,"task":"Check the stock of oak tables.","status":"started"}
+// → plan: Check the stock of oak tables. Reserve an oak table.
 // → step 2, scripted/scripted-model
 // → step 3, scripted/scripted-model
-// → {"type":"step","revision":1,"index":1,"of":2,"task":"Check the stock of oak tables.","status":"failed"}
+// → failed: Check the stock of oak tables.
 // → step 4, scripted/planner
-// → {"type":"plan","revision":2,"steps":["Reserve a beech table."]}
-// → {"type":"step","revision":2,"index":1,"of":1,"task":"Reserve a beech table.","status":"started"}
+// → plan: Reserve a beech table.
 // → step 5, scripted/scripted-model
 // → step 6, scripted/scripted-model
-// → {"type":"step","revision":2,"index":1,"of":1,"task":"Reserve a beech table.","status":"done"}
+// → done: Reserve a beech table.
 // → step 7, scripted/scripted-model
 
 console.log((await stream.result).text) // → Oak is sold out, so I reserved a beech table for you.

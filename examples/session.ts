@@ -56,5 +56,10 @@ const fork = await again.fork({ at: again.messages.at(-1)?.id ?? '' })
 again.messages.splice(0, again.messages.length - 2)
 console.log(again.messages.map((message) => textOf(message)).join(' ')) // → Thank you! You are welcome.
 console.log(fork.messages.length, again.messages.length) // → 9 2
+const draft = again.messages.batch()
+draft.splice(0, 2)
+draft.append({ content: 'Ann thanked for a refund.' })
+draft.commit() // one validation; a run or another edit in between makes it throw
+console.log(again.messages.length) // → 1
 await again.close()
 console.log(again.status) // → closed

@@ -1,7 +1,7 @@
 // Skills from a folder: the model sees their names and occasions, and loads the one it needs.
 import { fileURLToPath } from 'node:url'
 
-import { createAgent, defineExtension, loadSkills, scriptedModel } from 'provost'
+import { createAgent, loadSkills, scriptedModel } from 'provost'
 
 // Each folder in it has a SKILL.md: a name, an occasion, and the text that is loaded when the occasion arises.
 const skills = await loadSkills(fileURLToPath(new URL('skills', import.meta.url)))
@@ -26,7 +26,7 @@ const agent = createAgent({
   name: 'desk',
   instructions: 'Help with orders.',
   model,
-  extensions: [defineExtension({ name: 'playbooks', skills: [...skills, house] })],
+  skills: [...skills, house],
 })
 
 const stream = agent.stream('I want my money back.')

@@ -11,10 +11,10 @@ import process from 'node:process'
 
 /** The folders of each package's src, each below those that it may import from. */
 const layers: Readonly<Record<string, readonly string[]>> = {
-  core: ['values', 'text', 'secrets', 'messages', 'tools', 'log', 'scrubbing', 'hooks', 'definitions'],
+  core: ['values', 'text', 'secrets', 'messages', 'tools', 'log', 'wire', 'scrubbing', 'hooks', 'definitions'],
   testing: ['store', 'process', 'model', 'provider', 'conformance'],
   provider: ['models', 'errors', 'call', 'prompt'],
-  sessions: ['kit', 'text', 'jsonl', 'sqlite', 'postgres', 'history', 'memory', 'transfer'],
+  sessions: ['kit', 'effects', 'text', 'jsonl', 'sqlite', 'postgres', 'history', 'memory', 'transfer'],
   tools: [
     ...['definition', 'foreign-schema', 'ai-sdk', 'secrets', 'runtime', 'just-bash', 'file-search', 'files', 'web'],
     ...['mcp-transport', 'mcp', 'executor', 'results', 'skills', 'a2a', 'registry'],
@@ -33,15 +33,30 @@ const layers: Readonly<Record<string, readonly string[]>> = {
       'events',
       'entries',
     ],
-    ...['editing', 'hooks', 'definition', 'result', 'handoff', 'inbox', 'log', 'progress', 'tools', 'model'],
-    ...['orchestrator', 'children', 'composite', 'replay', 'run', 'session', 'teams', 'agent'],
+    ...[
+      'editing',
+      'hooks',
+      'definition',
+      'result',
+      'handoff',
+      'inbox',
+      'log',
+      'progress',
+      'effects',
+      'tools',
+      'model',
+      'loop',
+    ],
+    ...['orchestrator', 'children', 'composite', 'run', 'session', 'standalone', 'compensation', 'agent'],
   ],
-  governance: ['text', 'wording', 'taint', 'provenance', 'guards', 'data-flow', 'causality', 'audit'],
+  governance: ['text', 'wording', 'taint', 'provenance', 'contracts', 'guards', 'data-flow', 'causality', 'audit'],
   memory: ['items', 'store', 'compaction', 'recall'],
   telemetry: ['report', 'attributes', 'spans', 'extension'],
   'code-mode': ['engine', 'worker', 'sandbox', 'tool'],
   server: ['options', 'http', 'stream', 'sessions', 'requests', 'approvals', 'api', 'ui', 'a2a', 'server'],
   client: [],
+  teams: [],
+  replay: [],
   provost: [],
 }
 const mostFiles = 14

@@ -28,7 +28,7 @@ NAME.json for programs.
 
 const root = dirname(import.meta.dirname)
 const source = 'packages/agent/src'
-/** The kernel folders, each with the test folders that cover it. */
+/** The kernel folders, each with the test folders, and the packages above the agent, that cover it. */
 const kernel: Readonly<Record<string, readonly string[]>> = {
   state: ['state', 'run', 'session', 'children', 'tools'],
   reducers: ['state', 'session', 'children', 'composite', 'tools', 'hooks', 'replay'],
@@ -37,10 +37,10 @@ const kernel: Readonly<Record<string, readonly string[]>> = {
   inbox: ['inbox', 'session', 'messages', 'children'],
   tools: ['tools', 'hooks', 'state', 'crash'],
   question: ['tools', 'hooks', 'state'],
-  tree: ['tree', 'children', 'run'],
+  tree: ['tree', 'children', 'run', 'teams'],
   log: ['log', 'run', 'session', 'crash', 'events'],
   operations: ['composite', 'children', 'crash'],
-  children: ['children', 'session', 'tree', 'composite'],
+  children: ['children', 'session', 'tree', 'composite', 'teams', 'replay'],
   session: ['session', 'inbox', 'log', 'messages'],
   run: ['run', 'session', 'log', 'crash', 'state'],
 }

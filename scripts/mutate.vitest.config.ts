@@ -12,9 +12,10 @@ const slow = [
   'test/session/{session-postgres,session-stores}.test.ts',
 ]
 
-/** Test folders of the agent package, set by scripts/mutate.ts; empty for all tests. */
+/** Test folders of the agent package, and packages above it, set by scripts/mutate.ts; empty for all tests. */
 const folders = process.env['PROVOST_MUTATE_TESTS'] ?? ''
 const quick = { include: folders.split(',').map((folder) => `test/${folder}/*.test.ts`), exclude: slow }
+const above = ['teams', 'replay'].filter((name) => !folders || folders.split(',').includes(name))
 
 export default defineConfig({
   test: {
@@ -25,6 +26,7 @@ export default defineConfig({
         root: 'packages/agent',
         test: { name: 'agent', ...(folders && quick) },
       },
+      ...above.map((name) => ({ extends: true as const, root: `packages/${name}`, test: { name } })),
     ],
   },
 })

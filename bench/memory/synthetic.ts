@@ -1,7 +1,7 @@
 import type { Conversation, Question, Turn } from './locomo.ts'
 
 /** The same numbers each time. */
-function random(seed: number): () => number {
+export function random(seed: number): () => number {
   let state = seed
   return () => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0

@@ -26,6 +26,7 @@ Options:
   --without RULE    leaves a rule out, to see what it is good for; may be given several times
   --tools ORIGIN    own (default); mcp: as an MCP server gives them; mcp-reads: those that read lowered by name;
                     mcp-lowered: with effects, roles and labels set by name; mcp-changed: not accepted
+  --contracts HOW   words (default), off, or the model that derives them as PROVIDER/MODEL
   --variant NAME    rewrites the attacks first: ${Object.keys(variants).join(', ')}
   --why             one line for each task that was touched and each attack that got through
   --json            one JSON object on stdout, nothing else
@@ -45,7 +46,7 @@ interface Rated extends Counts {
 
 const ruleSets: Readonly<Record<string, readonly DataFlowRule[]>> = presets
 
-function policyFor(name: string, without: readonly string[]): () => Extension<unknown> {
+function policyFor(name: string, without: readonly string[], contracts: string): () => Extension<unknown> {
   const all = ruleSets[name]
   if (!all) throw new Error(`There are no rules ${name}; there are ${Object.keys(ruleSets).join(' and ')}.`)
   for (const rule of without) {
@@ -53,7 +54,8 @@ function policyFor(name: string, without: readonly string[]): () => Extension<un
       throw new Error(`There is no rule ${rule} among them: ${all.map((one) => one.name).join(', ')}.`)
   }
   const rules = all.filter((rule) => !without.includes(rule.name))
-  return () => dataFlowPolicy({ mode: 'enforce', rules })
+  const derived = contracts === 'off' ? false : contracts === 'words' ? undefined : { planner: contracts }
+  return () => dataFlowPolicy({ mode: 'enforce', rules, ...(derived !== undefined && { contracts: derived }) })
 }
 
 /** The worst that a policy did about the calls of a phase. */
@@ -123,6 +125,7 @@ const { values, positionals } = parseArgs({
     own: { type: 'boolean', default: false },
     rules: { type: 'string', default: 'intent' },
     without: { type: 'string', multiple: true, default: [] },
+    contracts: { type: 'string', default: 'words' },
     variant: { type: 'string', default: 'as-recorded' },
     tools: { type: 'string', default: 'own' },
     why: { type: 'boolean', default: false },
@@ -139,7 +142,7 @@ if (values.help || (folder === undefined) !== values.own) {
   if (!rewrite) throw new Error(`There is no variant ${values.variant}; there are ${Object.keys(variants).join(', ')}.`)
   const origin = toolOrigins.find((one) => one === values.tools)
   if (!origin) throw new Error(`There are no tools ${values.tools}; there are ${toolOrigins.join(', ')}.`)
-  const policy = policyFor(values.rules, values.without)
+  const policy = policyFor(values.rules, values.without, values.contracts)
   const suites: Record<string, Rated> = {}
   const all: Counts[] = []
   for (const suite of folder === undefined ? [office, travel, money] : readSuites(folder)) {
@@ -155,6 +158,7 @@ if (values.help || (folder === undefined) !== values.own) {
       bench: 'security/replay',
       rules: values.rules,
       without: values.without,
+      contracts: values.contracts,
       variant: values.variant,
       tools: origin,
       suites,

@@ -225,12 +225,12 @@ export function keyValueStore(map: KeyValues): SessionStore {
         }
         map.delete(headKey(log))
         map.delete(leaseKey(log))
+        for (let n = deliveriesOf(log); n > 0; n--) {
+          map.delete(tokenKey(log, tokenAt(log, n)))
+          map.delete(deliveryKey(log, n))
+        }
+        map.delete(inboxKey(log))
       }
-      for (let n = deliveriesOf(sessionId); n > 0; n--) {
-        map.delete(tokenKey(sessionId, tokenAt(sessionId, n)))
-        map.delete(deliveryKey(sessionId, n))
-      }
-      map.delete(inboxKey(sessionId))
       watchers.wake(sessionId)
     },
 

@@ -9,6 +9,8 @@ import { describe, test, vi } from 'vitest'
 
 const folder = fileURLToPath(new URL('..', import.meta.url))
 const examples = globSync('*.ts', { cwd: folder }).toSorted()
+/** What other designs promised, each as a program that asserts it. */
+const seeds = globSync('seeds/*/*.ts', { cwd: folder }).toSorted()
 
 /** What an example says it prints: the rest of each line behind `// → `. */
 function promised(source: string): string[] {
@@ -58,10 +60,20 @@ test('the README links every example', ({ expect }) => {
   expect(links.map(([, file = '']) => file).toSorted()).toEqual(examples)
 })
 
-suite.each(examples)('%s', (example) => {
+test('the README of the seeds links every one', ({ expect }) => {
+  const readme = readFileSync(join(folder, 'seeds/README.md'), 'utf8')
+  const links = [...readme.matchAll(/\]\(([\w-]+\/[\w-]+\.ts)\)/g)].map(([, file = '']) => `seeds/${file}`)
+  expect([...new Set(links)].toSorted()).toEqual(seeds)
+})
+
+test.for(seeds)('%s asserts its outcome', (example, { expect }) => {
+  expect(readFileSync(join(folder, example), 'utf8')).toMatch(/^import assert from 'node:assert\/strict'$/m)
+})
+
+suite.each([...examples, ...seeds])('%s', (example) => {
   const source = readFileSync(join(folder, example), 'utf8')
 
-  test('prints what it says it prints', { timeout: 60_000 }, async ({ expect }) => {
+  test('prints what it says it prints', async ({ expect }) => {
     const expected = promised(source)
     expect(expected, 'it says what it prints, in comments that begin with →').not.toEqual([])
     const { lines, stderr, code } = await run(example)

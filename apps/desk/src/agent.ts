@@ -8,6 +8,7 @@ import {
   textOf,
 } from 'provost'
 
+import type { Bank } from './bank.ts'
 import { rememberDeeds } from './deeds.ts'
 import type { Desk } from './desk.ts'
 import { deskPolicy } from './policy.ts'
@@ -17,6 +18,7 @@ import { createAskPolicy } from './team/researcher.ts'
 import { createRetention } from './team/retention.ts'
 import { createShipping } from './team/shipping.ts'
 import { createTriage } from './team/triage.ts'
+import { createRefund } from './tools.ts'
 
 /** Milliseconds after which another process may take over the session of a desk that died. */
 export const leaseMs = 2_000
@@ -29,6 +31,8 @@ export interface TeamOptions {
   readonly memory: Memory
   /** `shadow`: no call is stopped; the view shows what would have been. Default `enforce`. */
   readonly policy?: 'enforce' | 'shadow'
+  /** The bank that pays refunds. Default: refunds are only recorded in the books. */
+  readonly bank?: Bank | undefined
   readonly tracing?: readonly Extension<unknown>[]
   /** `code-mode`: the model writes scripts that call the tools. Default `direct`. */
   readonly toolInvocation?: 'direct' | 'code-mode'
@@ -43,11 +47,13 @@ export function createDeskTeam({
   store,
   memory,
   policy = 'enforce',
+  bank,
   tracing = [],
   toolInvocation = 'direct',
 }: TeamOptions): Agent<string, Desk> {
   const own = [memory, rememberDeeds(memory)]
   const writeLetter = createWriteLetter(model)
+  const refund = createRefund(bank)
   const member = { model, toolInvocation, extensions: own, writeLetter, askPolicy: createAskPolicy(model) }
   return createTriage({
     model,
@@ -57,7 +63,7 @@ export function createDeskTeam({
     extensions: [...tracing, deskPolicy(policy), ...own],
     store,
     leaseMs,
-    colleagues: [createBilling(member), createRetention(member), createShipping(member)],
+    colleagues: [createBilling({ ...member, refund }), createRetention({ ...member, refund }), createShipping(member)],
   })
 }
 

@@ -13,6 +13,8 @@ export interface Options {
   readonly trace: TraceTask | undefined
   /** The model writes scripts that call the tools. */
   readonly codeMode: boolean
+  /** Refunds go through a bank that loses its first reply. The bank can be asked, or else a human is. */
+  readonly loseReplies: 'lookup' | 'ask' | undefined
   readonly mail: string
   readonly data: string
   readonly model: string | undefined
@@ -25,8 +27,11 @@ export interface Options {
   readonly command: string
 }
 
+/** Answers to what a session waits for: an approval, or the question whether a call took place. */
+export type Decision = 'approve' | 'deny' | 'done' | 'redo'
+
 /** Operations on open sessions: list them, or resume one, optionally with a decision. */
-export type SessionTask = { readonly op: 'list' } | { readonly op: 'resume' | 'approve' | 'deny'; readonly id: string }
+export type SessionTask = { readonly op: 'list' } | { readonly op: 'resume' | Decision; readonly id: string }
 
 /** Traces are printed, drawn into a file, or sent to a collector at a URL. */
 export type TraceTask =
@@ -47,9 +52,12 @@ export const help: string = `Provost desk: a support desk that reads mails, look
   --model NAME       provider/model, such as anthropic/claude-sonnet-5, openai/gpt-5.4, ollama/llama3.2, or offline
   --no-policy        stop no call, and show what the policy would stop
   --code-mode        let the model call its tools in scripts; a session keeps the mode it started with
+  --lose-replies     pay refunds through a bank whose first reply is lost, look the payment up, and show what was paid
+  --lose-replies=ask the same with a bank that cannot be asked: you are, whether the payment took place
   --sessions         list open sessions: waiting for approval, interrupted, failed
   --resume ID        resume an open session; completed work is not repeated
   --approve ID       approve the pending call of a session and resume it; --deny ID denies the call
+  --done ID          a call of unknown outcome took place: resume its session; --redo ID: it did not, so it is made again
   --trace            show the spans of each mail as a tree
   --picture FILE     draw the spans as an SVG, with each attribute at its first span
   --otel URL         send traces and metrics to an OpenTelemetry collector (OTLP over HTTP, such as http://localhost:4318)
@@ -83,6 +91,10 @@ export function parseOptions(args: readonly string[]): Options {
     if (token.kind !== 'option') continue
     const option = Object.hasOwn(known, token.name) ? known[token.name] : undefined
     if (!option) throw usage(`There is no option ${token.rawName}`)
+    if (token.name === 'lose-replies') {
+      given.add(token.name)
+      continue
+    }
     if (option.type === 'boolean' && token.value !== undefined) throw usage(`${token.rawName} takes no value`)
     if (option.type === 'string' && !option.multiple && given.has(token.name))
       throw usage(`${token.rawName} is given twice`)
@@ -106,6 +118,7 @@ export function parseOptions(args: readonly string[]): Options {
     policy: values['no-policy'] !== true,
     trace: traceTask(values['trace'] === true, text),
     codeMode: values['code-mode'] === true,
+    loseReplies: bankIn(values['lose-replies']),
     mail: resolve(text('mail') ?? join(app, 'mail')),
     data: resolve(text('data') ?? join(app, '.data')),
     model: text('model'),
@@ -141,7 +154,7 @@ function again(name: string, value: string | undefined): readonly string[] {
 
 function sessionTask(list: boolean, text: (name: string) => string | undefined): SessionTask | undefined {
   if (list) return { op: 'list' }
-  for (const op of ['resume', 'approve', 'deny'] as const) {
+  for (const op of ['resume', 'approve', 'deny', 'done', 'redo'] as const) {
     const id = text(op)
     if (id !== undefined) return { op, id }
   }
@@ -149,23 +162,25 @@ function sessionTask(list: boolean, text: (name: string) => string | undefined):
 }
 
 /** Tasks other than handling mails. */
-const tasks = ['serve', 'sessions', 'resume', 'approve', 'deny']
+const tasks = ['serve', 'sessions', 'resume', 'approve', 'deny', 'done', 'redo']
 
 /** Options that conflict with a task or have no effect on it. */
 const idle: Readonly<Record<string, readonly string[]>> = {
   only: tasks,
-  fresh: ['sessions', 'resume', 'approve', 'deny'],
+  fresh: ['sessions', 'resume', 'approve', 'deny', 'done', 'redo'],
   json: ['serve', 'sessions'],
   trace: ['serve', 'sessions'],
   picture: ['sessions'],
   otel: ['sessions'],
   'no-policy': ['sessions'],
+  'lose-replies': tasks,
 }
 
 /** Rejects combinations in which an option would be ignored. */
 function checkTogether(given: ReadonlySet<string>): void {
   const asked = tasks.filter((task) => given.has(task))
-  if (asked.length > 1) throw usage('--serve, --sessions, --resume, --approve and --deny cannot be combined')
+  if (asked.length > 1)
+    throw usage('--serve, --sessions, --resume, --approve, --deny, --done and --redo cannot be combined')
   if (given.has('port') && !given.has('serve')) throw usage('--port needs --serve')
   for (const [option, without] of Object.entries(idle)) {
     const task = given.has(option) && without.find((one) => given.has(one))
@@ -184,6 +199,8 @@ const known: Readonly<
   resume: { type: 'string' },
   approve: { type: 'string' },
   deny: { type: 'string' },
+  done: { type: 'string' },
+  redo: { type: 'string' },
   serve: { type: 'boolean' },
   port: { type: 'string' },
   json: { type: 'boolean' },
@@ -193,7 +210,15 @@ const known: Readonly<
   otel: { type: 'string' },
   picture: { type: 'string' },
   'code-mode': { type: 'boolean' },
+  'lose-replies': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
+}
+
+function bankIn(value: unknown): Options['loseReplies'] {
+  if (value === undefined) return undefined
+  if (value === true) return 'lookup'
+  if (value === 'ask') return 'ask'
+  throw usage(`--lose-replies takes no value, or ask: ${JSON.stringify(value)}`)
 }
 
 function portIn(text = '8080'): number {

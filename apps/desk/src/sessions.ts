@@ -6,11 +6,11 @@ import { leaseMs, mailOf } from './agent.ts'
 import type { Desk } from './desk.ts'
 import { DeskError } from './fault.ts'
 
-/** A session with an unfinished run: it waits for a decision, or the desk was stopped, died or failed. */
+/** A session with an unfinished run: it waits for a decision or to be told what became of a call, or the desk was stopped, died or failed. */
 export interface OpenSession {
   /** The name of its mail. */
   readonly mail: string
-  readonly why: 'waiting' | 'stopped' | 'failed'
+  readonly why: 'waiting' | 'unknown' | 'stopped' | 'failed'
   readonly session: Session<string, Desk>
 }
 
@@ -77,6 +77,9 @@ function unknown(error: unknown): undefined {
 
 function whyOpen({ status, pending, messages }: Session<string, Desk>): OpenSession['why'] | undefined {
   if (status === 'failed') return 'failed'
-  if (status === 'suspended') return pending.approvals.length > 0 ? 'waiting' : 'stopped'
+  if (status === 'suspended') {
+    if (pending.approvals.length > 0) return 'waiting'
+    return pending.uncertain.length > 0 ? 'unknown' : 'stopped'
+  }
   return messages.at(-1)?.role === 'aborted' ? 'stopped' : undefined
 }

@@ -1,10 +1,22 @@
-import type { Agent, AgentEvent, AgentStream, OnApproval } from 'provost'
+import {
+  type Agent,
+  type AgentEvent,
+  type AgentStream,
+  type Decisions,
+  type OnApproval,
+  type Session,
+  type UncertainDecision,
+  z,
+} from 'provost'
 
 import { taskFor } from './agent.ts'
+import type { OnUncertain } from './approval.ts'
 import type { Desk } from './desk.ts'
 import { DeskError, reasonOf } from './fault.ts'
 import type { Mail } from './mail.ts'
 import { customerOf } from './memory.ts'
+import type { Decision } from './options.ts'
+import { remainingOf } from './order.ts'
 import type { OpenSession } from './sessions.ts'
 import { createTallier, type Tallier, type Tally } from './tally.ts'
 
@@ -13,6 +25,12 @@ export interface Watcher {
   heading(mail: Mail): void
   event(event: AgentEvent): void
   broken(mail: string, reason: string): void
+}
+
+/** Answers the questions of runs; absent where no person is at a terminal. */
+export interface Answers {
+  readonly onApproval?: OnApproval | undefined
+  readonly onUncertain?: OnUncertain | undefined
 }
 
 /**
@@ -25,7 +43,7 @@ export async function workThrough(
   desk: Desk,
   watcher: Watcher,
   signal: AbortSignal,
-  onApproval?: OnApproval,
+  { onApproval, onUncertain }: Answers = {},
 ): Promise<Tally> {
   const tallier = createTallier()
   for (const name of names) {
@@ -34,11 +52,14 @@ export async function workThrough(
       const mail = await desk.mailbox.read(name)
       tallier.begin(mail)
       watcher.heading(mail)
-      await follow(
-        agent.stream(taskFor(name), { context: desk, principal: customerOf(mail, desk), signal, onApproval }),
-        tallier,
-        watcher,
-      )
+      const options = { context: desk, principal: customerOf(mail, desk), signal, onApproval }
+      const stream = agent.stream(taskFor(name), options)
+      await follow(stream, tallier, watcher)
+      const { pending, sessionId } = await stream.result
+      if (onUncertain && pending.uncertain.length > 0) {
+        const session = await agent.resumeSession(sessionId, { context: desk, onApproval })
+        await clearUp(session, onUncertain, (decisions) => resume(session, decisions, tallier, watcher, signal), desk)
+      }
     } catch (error) {
       // A run reports its failures as events; only failures outside of runs are thrown.
       if (!(error instanceof DeskError) || error.kind !== 'mail') throw error
@@ -56,23 +77,79 @@ export async function workThrough(
  */
 export async function goOn(
   { session, mail: name }: OpenSession,
-  decision: 'approve' | 'deny' | undefined,
+  decision: Decision | undefined,
   desk: Desk,
   watcher: Watcher,
   signal: AbortSignal,
+  onUncertain?: OnUncertain,
 ): Promise<Tally> {
   const tallier = createTallier()
   const mail = await desk.mailbox.read(name)
   tallier.begin(mail)
   watcher.heading(mail)
-  const approvals = decision
-    ? session.pending.approvals.map(({ id }) => ({ id, decision, by: 'the command line' }))
-    : []
+  const { approvals, uncertain } = session.pending
+  const by = 'the command line'
+  const isApproval = decision === 'approve' || decision === 'deny'
+  const decisions = {
+    approvals: isApproval ? approvals.map(({ id }) => ({ id, decision, by })) : [],
+    uncertain: decision && !isApproval ? uncertain.map((call) => outcomeOf(call, decision === 'done', desk, by)) : [],
+  }
+  const answer = (given: Decisions): Promise<void> => resume(session, given, tallier, watcher, signal)
+  await answer(decisions)
+  if (onUncertain) await clearUp(session, onUncertain, answer, desk)
+  return tallier.tally
+}
+
+/** Asks the person about calls of unknown outcome until one is left open, and resumes the session with the answers. */
+async function clearUp(
+  session: Session<string, Desk>,
+  ask: OnUncertain,
+  answer: (decisions: Decisions) => Promise<void>,
+  desk: Desk,
+): Promise<void> {
+  while (session.pending.uncertain.length > 0) {
+    const uncertain: UncertainDecision[] = []
+    for (const call of session.pending.uncertain) {
+      const done = await ask(call)
+      if (done === undefined) return
+      uncertain.push(outcomeOf(call, done, desk, 'the terminal'))
+    }
+    await answer({ uncertain })
+  }
+}
+
+const refunded = z.object({ orderId: z.number() })
+
+/** Returns the decision about a call of unknown outcome. The result of a refund that took place is in the books. */
+function outcomeOf(
+  { callId, input }: { readonly callId: string; readonly input: unknown },
+  done: boolean,
+  { orders }: Desk,
+  by: string,
+): UncertainDecision {
+  if (!done) return { callId, decision: 'retry', by }
+  const { data } = refunded.safeParse(input)
+  const order = data && orders.orderById(data.orderId)
+  const refund = order?.refunds.at(-1)
+  const output = order && refund ? { ...refund, orderId: order.id, remaining: remainingOf(order) } : null
+  return { callId, decision: 'done', output, by }
+}
+
+/** Resumes a session until it ends or waits. A session that waits is not aborted by Ctrl-C, so that its question stays. */
+async function resume(
+  session: Session<string, Desk>,
+  decisions: Decisions,
+  tallier: Tallier,
+  watcher: Watcher,
+  signal: AbortSignal,
+): Promise<void> {
   const abort = (): void => void session.abort()
   signal.addEventListener('abort', abort, { once: true })
-  await follow(session.resume({ approvals }), tallier, watcher)
-  signal.removeEventListener('abort', abort)
-  return tallier.tally
+  try {
+    await follow(session.resume(decisions), tallier, watcher)
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
 }
 
 async function follow(stream: AgentStream, tallier: Tallier, watcher: Watcher): Promise<void> {

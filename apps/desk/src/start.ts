@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { questionText, sqliteStore } from 'provost'
 
 import { createDeskTeam } from './agent.ts'
-import { askAtTerminal } from './approval.ts'
+import { askAtTerminal, askWhetherDone } from './approval.ts'
+import { type Bank, openBank } from './bank.ts'
 import type { Output, Surroundings } from './command.ts'
 import { openDatabase } from './database.ts'
 import { DeskError } from './fault.ts'
@@ -19,7 +20,7 @@ import { isScripted, openSession, type OpenSession, openSessions } from './sessi
 import { goOn, type Watcher, workThrough } from './shift.ts'
 import { summaryOf } from './summary.ts'
 import type { Tally } from './tally.ts'
-import { neutralise, oneLine, palette, printableJson } from './terminal.ts'
+import { inputText, neutralise, oneLine, palette, printableJson } from './terminal.ts'
 import { openTracing, type Tracing } from './tracing.ts'
 import { createView, type View } from './view.ts'
 
@@ -46,14 +47,19 @@ export async function openDesk(
   const file = join(options.data, 'desk.sqlite')
   const sessions = join(options.data, 'sessions.sqlite')
   const remembered = join(options.data, 'memory.sqlite')
+  const statement = join(options.data, 'bank.jsonl')
   if (options.fresh) {
     await outbox.clear()
-    for (const one of [file, sessions, remembered])
+    for (const one of [file, sessions, remembered, statement])
       for (const suffix of ['', '-wal', '-shm']) await rm(`${one}${suffix}`, { force: true })
   }
   const orders = createOrders(openDatabase(file))
   const store = sqliteStore(sessions)
   const memory = openDeskMemory(remembered, mailbox)
+
+  // A session that was started with a bank is resumed with it.
+  const kind = options.loseReplies ?? (options.session ? 'known' : undefined)
+  const bank = kind && (await openBank(statement, kind))
 
   const interrupt = onInterrupt(io)
   try {
@@ -63,6 +69,7 @@ export async function openDesk(
       model,
       store,
       memory,
+      bank,
       policy: options.policy ? 'enforce' : 'shadow',
       tracing: tracing.extensions,
       toolInvocation: scripted ? 'code-mode' : 'direct',
@@ -74,6 +81,7 @@ export async function openDesk(
     }
     const asks = !options.json && io.stdin.isTTY && io.stdout.isTTY
     const onApproval = asks ? askAtTerminal(interrupt.signal) : undefined
+    const onUncertain = asks ? askWhetherDone(interrupt.signal, () => bank?.payments() ?? []) : undefined
     const open = { agent, store, desk, onApproval }
     write(`Provost desk, with ${neutralise(title)}\n`)
     if (task?.op === 'list') return listSessions(await openSessions(open), options.command, write)
@@ -83,22 +91,28 @@ export async function openDesk(
       )
     write(`${colours.dim(`sessions in ${neutralise(sessions)}`)}\n`)
     const view = createView(write, colours, messages.columns)
-    const watcher = withTraces(options.json ? jsonLines(io.stdout, view) : view, tracing, write)
+    const watcher = withBank(withTraces(options.json ? jsonLines(io.stdout, view) : view, tracing, write), bank)
     let tally: Tally
     if (task) {
       const waiting = (): void => write(colours.dim('Another desk holds the session; waiting.\n'))
       const found = await openSession(open, task.id, waiting)
       const decision = task.op === 'resume' ? undefined : task.op
-      if (decision && found.why !== 'waiting')
-        throw new DeskError('usage', `Session ${task.id} does not wait for a decision. Resume it with --resume.`)
-      tally = await goOn(found, decision, desk, watcher, interrupt.signal)
-    } else tally = await workThrough(names, agent, desk, watcher, interrupt.signal, onApproval)
-    write(`\n${summaryOf(tally, colours, outbox.dir, options.command)}`)
+      if (decision && !waysOf(found.why).includes(decision))
+        throw new DeskError(
+          'usage',
+          `Session ${task.id} does not wait for --${decision}. Use ${waysOf(found.why)
+            .map((way) => `--${way}`)
+            .join(' or ')}.`,
+        )
+      tally = await goOn(found, decision, desk, watcher, interrupt.signal, onUncertain)
+    } else tally = await workThrough(names, agent, desk, watcher, interrupt.signal, { onApproval, onUncertain })
+    write(`\n${summaryOf(tally, colours, outbox.dir, options.command)}${bank?.statement() ?? ''}`)
     if (interrupt.signal.aborted) return 130
     return tally.handled.length + tally.waiting.length === 0 ? 1 : 0
   } finally {
     interrupt.stop()
     orders.close()
+    await bank?.close()
     await store.close()
     await memory.close()
     const problem = await tracing.close()
@@ -111,13 +125,31 @@ function listSessions(sessions: readonly OpenSession[], command: string, write: 
   if (sessions.length === 0) write('No session is open.\n')
   for (const { mail, why, session } of sessions) {
     const { id, pending } = session
-    const ways = why === 'waiting' ? ['approve', 'deny'] : ['resume']
     write(`${why.padEnd(8)} ${oneLine(mail, 60)}\n`)
     for (const approval of why === 'waiting' ? pending.approvals : [])
       write(`  ? ${oneLine(questionText(approval), 240)}\n`)
-    for (const way of ways) write(`  ${neutralise(command)} --${way} ${id}\n`)
+    for (const { toolName, input } of why === 'unknown' ? pending.uncertain : [])
+      write(`  ? it is unknown whether ${oneLine(toolName, 40)} took place: ${oneLine(inputText(input), 200)}\n`)
+    for (const way of waysOf(why)) write(`  ${neutralise(command)} --${way} ${id}\n`)
   }
   return 0
+}
+
+/** The options that continue a session. */
+function waysOf(why: OpenSession['why']): readonly string[] {
+  if (why === 'waiting') return ['approve', 'deny']
+  return why === 'unknown' ? ['done', 'redo'] : ['resume']
+}
+
+/** Counts the questions about payments. */
+function withBank(watcher: Watcher, bank: Bank | undefined): Watcher {
+  return {
+    ...watcher,
+    event(event) {
+      if (event.type === 'tool.uncertain') bank?.asked()
+      watcher.event(event)
+    },
+  }
 }
 
 function withTraces(watcher: Watcher, tracing: Tracing, write: (text: string) => void): Watcher {

@@ -24,9 +24,9 @@ export function summaryOf(tally: Tally, { bold, dim, red, yellow }: Palette, out
       row('', `✗ ${mail}: ${oneLine(reason, 160)}`, red),
       ...(session === undefined ? [] : [row('', `${command} --resume ${session}`)]),
     ]),
-    ...waiting.flatMap(({ mail, session, reasons }) => [
+    ...waiting.flatMap(({ mail, session, reasons, ways }) => [
       row('', `? ${mail}: ${oneLine(reasons.join('; '), 160)}`, yellow),
-      row('', `${command} --approve ${session}`),
+      ...ways.map((way) => row('', `${command} --${way} ${session}`)),
     ]),
     row('replies', replies.length === 0 ? 'none' : `${replies.length} drafted`),
     ...replies

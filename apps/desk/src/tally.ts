@@ -24,6 +24,8 @@ export interface Waiting {
   readonly mail: string
   readonly session: string
   readonly reasons: readonly string[]
+  /** The options that decide. */
+  readonly ways: readonly ('approve' | 'done' | 'redo')[]
 }
 /** A mail that was not handled. */
 export interface Failed {
@@ -62,13 +64,14 @@ const payOrder = z.object({ payTo: z.string().optional() })
 export function createTallier(): Tallier {
   const handled: string[] = []
   const failed: Failed[] = []
-  const waiting: Waiting[] = []
+  let waiting: Waiting[] = []
   const written: Written[] = []
   const paid: Paid[] = []
   const refused: { mail: string; tool: string; reason: string }[] = []
   let mail: Mail | undefined
   let session = ''
   let reasons: readonly string[] = []
+  let ways: Waiting['ways'] = []
   let inputs = new Map<string, Json>()
   let inputTokens = 0
   let outputTokens = 0
@@ -105,15 +108,25 @@ export function createTallier(): Tallier {
       if (event.type === 'tool.execute.start') inputs.set(event.callId, event.input)
       if (event.type === 'tool.execute.end')
         settle(event.toolName, inputs.get(event.callId), event.output.type === 'json' ? event.output.value : undefined)
-      if (event.type === 'tool.execute.error')
+      // An unknown outcome is no refusal: a question or a lookup follows.
+      if (event.type === 'tool.execute.error' && event.effectStatus?.state !== 'unknown')
         refused.push({ mail: mail?.name ?? '', tool: event.toolName, reason: event.error.message })
       if (!outermost) return
       if (event.type === 'agent.start' || event.type === 'agent.resumed') session = event.sessionId
-      if (event.type === 'agent.suspended') reasons = event.pending.approvals.map(({ reason }) => reason)
+      // It waits no longer.
+      if (event.type === 'agent.resumed') waiting = waiting.filter((one) => one.session !== event.sessionId)
+      if (event.type === 'agent.suspended') {
+        const { approvals, uncertain } = event.pending
+        reasons = [
+          ...approvals.map(({ reason }) => reason),
+          ...uncertain.map(({ toolName }) => `it is unknown whether ${toolName} took place`),
+        ]
+        ways = approvals.length > 0 ? ['approve'] : ['done', 'redo']
+      }
       if (event.type !== 'agent.end') return
       count(event.usage, event.cost)
       if (event.status === 'completed') handled.push(mail?.name ?? '')
-      else if (event.status === 'suspended') waiting.push({ mail: mail?.name ?? '', session, reasons })
+      else if (event.status === 'suspended') waiting.push({ mail: mail?.name ?? '', session, reasons, ways })
       else failed.push({ mail: mail?.name ?? '', reason: event.error?.message ?? event.status, session })
     },
     fail: (name, reason) => failed.push({ mail: name, reason }),

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 
-import { displayText } from 'provost'
+import { displayText, type Json } from 'provost'
 
 /**
  * Returns a text that is safe to print: control and invisible characters become escapes such as `\\u001b`. Line breaks
@@ -54,4 +54,9 @@ export function palette(colours: boolean): Palette {
     yellow: paint('yellow'),
     cyan: paint('cyan'),
   }
+}
+
+/** Returns the input of a call for a person to read. */
+export function inputText(input: Json): string {
+  return typeof input === 'object' && input !== null ? printableJson(input) : String(input)
 }

@@ -1,9 +1,10 @@
 import { ProvostError, rich, tool, type Tool, type ToolContext, z } from 'provost'
 
+import type { Bank } from './bank.ts'
 import type { Desk } from './desk.ts'
 import { reasonOf } from './fault.ts'
 import type { Mail } from './mail.ts'
-import { type Customer, money, type Order, outcomes } from './order.ts'
+import { type Customer, money, type Order, outcomes, type PaidRefund } from './order.ts'
 import { rules } from './rules.ts'
 import { oneLine } from './terminal.ts'
 
@@ -121,34 +122,55 @@ function briefOrder({ id, status, paid, items, refunds }: Order): string {
   return `${id} ${status}, ${money(paid)}, ${what}${refunds.length > 0 ? ', refunded before' : ''}`
 }
 
-const refund = tool({
-  name: 'refund',
-  description:
-    'Pays money back for an order, once per order and mail, never more than was paid. It goes back the way it was paid unless payTo names another account.',
-  effect: 'write',
-  // The books store the key of a refund: after a crash the call may be repeated.
-  idempotent: true,
-  needsApproval: ({ orderId, amount }) =>
-    amount > rules.refundLimit && {
-      reason: `${money(amount)} on order ${orderId} is more than ${money(rules.refundLimit)}`,
-    },
-  // One at a time: two refunds of one step must not both see the same balance.
-  executionMode: 'sequential',
-  input: z.object({
-    mail: mailName.describe('The mail that asks for it'),
-    orderId: z.int(),
-    amount: z.number().positive().describe('EUR'),
-    reason: z.string().min(1).max(200),
-    payTo: z.string().max(80).optional(),
-  }),
-  args: { mail: 'selector', orderId: 'selector', amount: 'amount', reason: 'content', payTo: 'destination' },
-  returns: { integrity: 'trusted', confidentiality: 'internal' },
-  async execute({ mail, ...request }, { context, idempotencyKey }: Ctx) {
-    const { key } = await context.mailbox.read(mail)
-    const paid = context.orders.refund({ ...request, mailKey: key, idempotencyKey })
-    return rich(paid, brief(`${money(paid.amount)} to ${paid.paidTo}`))
-  },
+const refundInput = z.object({
+  mail: mailName.describe('The mail that asks for it'),
+  orderId: z.int(),
+  amount: z.number().positive().describe('EUR'),
+  reason: z.string().min(1).max(200),
+  payTo: z.string().max(80).optional(),
 })
+type RefundInput = z.output<typeof refundInput>
+
+function lookupAt(find: NonNullable<Bank['find']>) {
+  return async (key: string): Promise<{ readonly output: PaidRefund } | undefined> => {
+    const paid = await find(key)
+    return paid && { output: paid }
+  }
+}
+
+/** Creates the tool that refunds. Without a bank it moves no money: the books record the refund. */
+export function createRefund(bank?: Bank): DeskTool {
+  return tool({
+    name: 'refund',
+    description:
+      'Pays money back for an order, once per order and mail, never more than was paid. It goes back the way it was paid unless payTo names another account.',
+    effect: 'write',
+    // The books store the key of a refund: after a crash the call may be repeated. A bank may lose its reply.
+    ...(bank
+      ? {
+          effectKey: ({ mail, orderId }: RefundInput) => `${orderId} for ${mail}`,
+          ...(bank.find && { lookup: lookupAt(bank.find) }),
+        }
+      : { idempotent: true }),
+    needsApproval: ({ orderId, amount }) =>
+      amount > rules.refundLimit && {
+        reason: `${money(amount)} on order ${orderId} is more than ${money(rules.refundLimit)}`,
+      },
+    // One at a time: two refunds of one step must not both see the same balance.
+    executionMode: 'sequential',
+    input: refundInput,
+    args: { mail: 'selector', orderId: 'selector', amount: 'amount', reason: 'content', payTo: 'destination' },
+    returns: { integrity: 'trusted', confidentiality: 'internal' },
+    async execute({ mail, ...request }, { context, idempotencyKey }: Ctx) {
+      const { key } = await context.mailbox.read(mail)
+      // A payment that is requested again has a new key, but is the same refund in the books.
+      const booked = bank ? `${request.orderId} for ${key}` : idempotencyKey
+      const paid = context.orders.refund({ ...request, mailKey: key, idempotencyKey: booked })
+      await bank?.pay(idempotencyKey, paid)
+      return rich(paid, brief(`${money(paid.amount)} to ${paid.paidTo}`))
+    },
+  })
+}
 
 const email = z.email().max(200)
 
@@ -205,10 +227,10 @@ const closeTicket = tool({
 /** A tool of the desk. */
 export type DeskTool = Tool<never, unknown, Desk>
 
-/** All tools of the desk. Each agent receives the tools of its role. */
+/** The tools of the desk beside the refund. Each agent receives the tools of its role. */
 export const deskTools: Readonly<
   Record<
-    'listMails' | 'readMail' | 'findCustomer' | 'findOrders' | 'refund' | 'draftReply' | 'forwardMail' | 'closeTicket',
+    'listMails' | 'readMail' | 'findCustomer' | 'findOrders' | 'draftReply' | 'forwardMail' | 'closeTicket',
     DeskTool
   >
-> = { listMails, readMail, findCustomer, findOrders, refund, draftReply, forwardMail, closeTicket }
+> = { listMails, readMail, findCustomer, findOrders, draftReply, forwardMail, closeTicket }

@@ -1,4 +1,4 @@
-import { type AgentEvent, assertNever, type Json, type ToolOutput, z } from 'provost'
+import { type AgentEvent, assertNever, eventFilter, type EventOf, type Json, type ToolOutput, z } from 'provost'
 
 import type { Mail } from './mail.ts'
 import { costOf, count } from './summary.ts'
@@ -12,6 +12,13 @@ export interface View {
   /** Reports a mail that could not be read. */
   broken(mail: string, reason: string): void
 }
+
+/** What the view shows of a mail, and of the child runs that work on it. */
+const isShown = eventFilter(
+  ...(['run', 'step', 'message', 'text', 'reasoning', 'tool-call', 'wait', 'model'] as const),
+  ...(['governance', 'team', 'extension'] as const),
+)
+const isOfColleague = eventFilter('run', 'text', 'tool-call', 'wait', 'governance')
 
 /**
  * Prints the events of runs. All text is neutralised before it is written.
@@ -29,6 +36,14 @@ export function createView(write: (text: string) => void, colours: Palette, colu
   let current = ''
   /** Open calls of this step. A result names its call unless only one is open. */
   let open = 0
+  /** The last reported error of each run: its end does not repeat it. */
+  const reported = new Map<string, string>()
+  /** Returns the message of the error of a run, unless it was reported. */
+  const unreported = ({ runId, error }: EventOf<'agent.end'>): string => {
+    const known = reported.get(runId)
+    reported.delete(runId)
+    return error === undefined || error.message === known ? '' : error.message
+  }
 
   const endLine = (): void => {
     if (at !== 'start') write('\n')
@@ -54,6 +69,7 @@ export function createView(write: (text: string) => void, colours: Palette, colu
 
   /** Prints the work of a child run, which interrupts its parent's step and may run in parallel with others. */
   const colleague = (event: AgentEvent): void => {
+    if (!isOfColleague(event)) return
     const said = (text: string): void => line(`    ${dim(`${oneLine(event.agent, 40)}: ${oneLine(text, width)}`)}`)
     switch (event.type) {
       case 'text.end':
@@ -73,55 +89,29 @@ export function createView(write: (text: string) => void, colours: Palette, colu
         said(verdictOf(event))
         return
       case 'agent.error':
+        reported.set(event.runId, event.error.message)
         said(`✗ ${event.source.kind} ${event.source.name}: ${event.error.message}`)
         return
-      case 'agent.end':
-        if (event.status !== 'completed') said(`${event.status} ${event.error?.message ?? ''}`)
+      case 'agent.end': {
+        const message = unreported(event)
+        if (event.status !== 'completed') said(`${event.status} ${message}`.trimEnd())
         return
-      case 'agent.followup.queued':
-      case 'agent.resumed':
+      }
       case 'agent.start':
-      case 'agent.steered':
+      case 'agent.resumed':
       case 'agent.suspended':
-      case 'context.compacted':
-      case 'evaluator.iteration':
-      case 'extension':
-      case 'fanout.child':
-      case 'fanout.merged':
-      case 'fanout.start':
-      case 'file.generated':
-      case 'governance.declassified':
-      case 'handoff.end':
-      case 'handoff.start':
-      case 'input.requested':
-      case 'input.resolved':
-      case 'message.end':
-      case 'message.start':
-      case 'model.fallback':
-      case 'model.retry':
-      case 'progress.written':
-      case 'reasoning.delta':
-      case 'reasoning.end':
-      case 'reasoning.start':
-      case 'source.cited':
-      case 'step.end':
-      case 'step.start':
-      case 'text.delta':
       case 'text.start':
-      case 'tool.approval.resolved':
-      case 'tool.call.delta':
-      case 'tool.call.end':
-      case 'tool.call.start':
+      case 'text.delta':
       case 'tool.execute.end':
-      case 'tool.execute.partial':
-      case 'tool.execute.progress':
-      case 'tool.remote.requested':
-      case 'tool.remote.resolved':
       case 'tool.skipped':
       case 'tool.uncertain':
-      case 'turn.end':
-      case 'turn.mode':
-      case 'turn.start':
+      case 'tool.approval.resolved':
+      case 'tool.batch.settled':
+      case 'tool.remote.requested':
+      case 'tool.remote.resolved':
+      case 'input.requested':
+      case 'input.resolved':
+      case 'governance.declassified':
         return
       default:
         assertNever(event)
@@ -143,9 +133,14 @@ export function createView(write: (text: string) => void, colours: Palette, colu
         colleague(event)
         return
       }
+      if (!isShown(event)) return
       switch (event.type) {
         case 'agent.start':
           steps = 0
+          return
+        case 'agent.resumed':
+          // Its open calls were shown before a question, or by another process.
+          open = 0
           return
         case 'step.start':
           steps += 1
@@ -170,16 +165,13 @@ export function createView(write: (text: string) => void, colours: Palette, colu
             `  ${cyan('→')} ${oneLine(event.toolName, 40)} ${dim(oneLine(argumentsOf(event.input, current), width))}`.trimEnd(),
           )
           return
-        case 'tool.execute.partial':
-        case 'tool.execute.progress':
-          return
         case 'tool.execute.end':
           // The line of the handoff follows.
           if (event.toolName.startsWith('transfer_to_')) return
           result(
             event.toolName,
             failed(event.output) ? red('✗') : green('✓'),
-            oneLine(briefOf(event.details, event.output), width),
+            oneLine(foundOut(event) ?? briefOf(event.details, event.output), width),
           )
           return
         case 'tool.execute.error':
@@ -196,6 +188,11 @@ export function createView(write: (text: string) => void, colours: Palette, colu
         case 'tool.approval.resolved':
           line(`  ${yellow('?')} ${oneLine(event.toolName, 40)}: ${event.decision} by ${oneLine(event.by, 40)}`)
           return
+        case 'tool.batch.settled': {
+          const ok = event.rows.filter(({ outcome }) => outcome === 'ok').length
+          line(`  ${yellow('?')} batch: ${ok} of ${event.rows.length} calls succeeded`)
+          return
+        }
         case 'model.retry':
           line(`  ${yellow(`the model failed (${event.class}), trying again in ${Math.round(event.afterMs)} ms`)}`)
           return
@@ -205,6 +202,7 @@ export function createView(write: (text: string) => void, colours: Palette, colu
           )
           return
         case 'agent.error':
+          reported.set(event.runId, event.error.message)
           line(
             `  ${red(`✗ ${event.source.kind} ${oneLine(event.source.name, 40)}: ${oneLine(event.error.message, width * 2)}`)}`,
           )
@@ -245,35 +243,27 @@ export function createView(write: (text: string) => void, colours: Palette, colu
           const ended = paint(event.status)
           const took = `${steps} ${steps === 1 ? 'step' : 'steps'}, ${count(inputTokens)} tokens in, ${count(outputTokens)} out, ${costOf(event.cost)}`
           line(`  ${ended} ${dim(`· ${took}`)}`)
-          if (event.error) line(`  ${red(oneLine(`${event.error.message} ${event.error.hint ?? ''}`, width * 2))}`)
+          const message = `${unreported(event)} ${event.error?.hint ?? ''}`.trim()
+          if (message !== '') line(`  ${red(oneLine(message, width * 2))}`)
           return
         }
-        // Other events appear in the lines above, or are of no use in the view.
-        case 'agent.resumed':
+        case 'tool.uncertain':
+          line(`  ${yellow('?')} ${oneLine(event.toolName, 40)}: it is unknown whether this took place`)
+          return
+        // Other events appear in the lines above.
         case 'agent.suspended':
-        case 'turn.start':
-        case 'turn.mode':
-        case 'turn.end':
         case 'step.end':
         case 'message.start':
         case 'text.start':
         case 'reasoning.start':
-        case 'tool.call.start':
-        case 'tool.call.delta':
-        case 'tool.call.end':
-        case 'tool.uncertain':
         case 'tool.remote.requested':
         case 'tool.remote.resolved':
         case 'input.requested':
         case 'input.resolved':
-        case 'agent.steered':
-        case 'agent.followup.queued':
         case 'context.compacted':
         case 'handoff.end':
         case 'fanout.child':
         case 'progress.written':
-        case 'file.generated':
-        case 'source.cited':
           return
         default:
           assertNever(event)
@@ -308,6 +298,13 @@ function verdictOf({ type, rule, evidence }: Extract<AgentEvent, { type: `govern
   const deed =
     text('mode') !== 'shadow' ? verb : `would have been ${text('decision') === 'deny' ? 'stopped' : 'questioned'}`
   return oneLine(`${text('tool')} ${deed} by ${rule}: ${text('reason')}`.trim(), 200)
+}
+
+/** How it was found out that a call of unknown outcome took place. */
+function foundOut({ effectStatus }: EventOf<'tool.execute.end'>): string | undefined {
+  if (effectStatus?.state !== 'confirmed' || effectStatus.by === 'call') return undefined
+  const how = effectStatus.by === 'human' ? 'a person says so' : 'looked up'
+  return `it took place (${how}): ${effectStatus.key ?? ''}`
 }
 
 /** The tool's own line about its result, otherwise the beginning of the model's result. */

@@ -52,7 +52,7 @@ beforeAll(async () => {
     desk('--no-policy', '--data', openData, ...only),
   ])
   events = eventsIn(first.out)
-}, 60_000)
+})
 
 test('--json: stdout has only events, one complete run for each readable mail', () => {
   expect(first.code).toBe(0)
@@ -196,7 +196,7 @@ test('--no-policy: nothing is stopped, and the output shows what the policy woul
   expect(readFileSync(join(openData, 'outbox', forward ?? ''), 'utf8')).toContain('mara.feldkamp@example.org')
 })
 
-test('--code-mode: the model writes scripts, and the mails get the same results', { timeout: 60_000 }, async () => {
+test('--code-mode: the model writes scripts, and the mails get the same results', async () => {
   const names = ['01-refund-request.eml', '15-injected-white-text.eml']
   const scripted = folder()
   const { code, out } = await desk(
@@ -234,7 +234,7 @@ test('data from mails is labelled untrusted, and data from the order database tr
   expect(labels.get('find_orders')).toMatchObject({ integrity: 'trusted' })
 })
 
-test('a second start on the same data repeats no payment; --fresh starts over', { timeout: 60_000 }, async () => {
+test('a second start on the same data repeats no payment; --fresh starts over', async () => {
   const copy = folder()
   cpSync(data, copy, { recursive: true })
   const again = await desk(
@@ -256,27 +256,23 @@ test('a second start on the same data repeats no payment; --fresh starts over', 
   ])
 })
 
-test(
-  'without a terminal the view is plain text: headings, calls, words and a summary',
-  { timeout: 30_000 },
-  async () => {
-    const { code, out, err } = await desk('--data', folder(), '--only', '01-refund-request.eml')
-    expect({ code, err }).toEqual({ code: 0, err: '' })
-    expect(out).not.toContain('\u001b')
-    expect(out.split('\n')[0]).toBe(
-      'Provost desk, with the offline model: rule-based, no AI, nothing leaves this machine',
-    )
-    for (const piece of [
-      '01-refund-request.eml  Refund for order 1041',
-      '→ refund',
-      '✓ 49.90 EUR to card ending 4417',
-      'Summary',
-    ])
-      expect(out).toContain(piece)
-  },
-)
+test('without a terminal the view is plain text: headings, calls, words and a summary', async () => {
+  const { code, out, err } = await desk('--data', folder(), '--only', '01-refund-request.eml')
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out).not.toContain('\u001b')
+  expect(out.split('\n')[0]).toBe(
+    'Provost desk, with the offline model: rule-based, no AI, nothing leaves this machine',
+  )
+  for (const piece of [
+    '01-refund-request.eml  Refund for order 1041',
+    '→ refund',
+    '✓ 49.90 EUR to card ending 4417',
+    'Summary',
+  ])
+    expect(out).toContain(piece)
+})
 
-test('a mail with escape sequences cannot write to the terminal', { timeout: 30_000 }, async () => {
+test('a mail with escape sequences cannot write to the terminal', async () => {
   const dir = folder()
   const text =
     'From: "\u001b[31mEve" <eve@example.org>\nSubject: \u001b]0;owned\u0007 refund\nContent-Type: text/plain; charset=utf-8\n\nrefund \u001b[2J\u009b31m order 1041\n'
@@ -294,7 +290,7 @@ test('a mail with escape sequences cannot write to the terminal', { timeout: 30_
   expect(json.out).toContain('\\u001b[2J')
 })
 
-test('if no mail can be handled, the exit code is 1', { timeout: 30_000 }, async () => {
+test('if no mail can be handled, the exit code is 1', async () => {
   const dir = folder()
   writeFileSync(join(dir, 'a.eml'), 'no mail at all')
   mkdirSync(join(dir, 'b.eml'))
@@ -303,7 +299,7 @@ test('if no mail can be handled, the exit code is 1', { timeout: 30_000 }, async
   expect(out).toContain('2: 0 handled, 2 not')
 })
 
-test('a model server that rejects requests fails each mail with its reason', { timeout: 30_000 }, async () => {
+test('a model server that rejects requests fails each mail with its reason', async () => {
   const server = createServer((request, response) => {
     const models = request.url === '/v1/models'
     response.writeHead(models ? 200 : 401, { 'content-type': 'application/json' })
@@ -364,25 +360,21 @@ test('a closed output pipe does not fail the help, and ends a working desk', asy
   expect(await runCommand(['--data', folder()], io())).toBe(130)
 })
 
-test.skipIf(process.platform === 'win32')(
-  'Ctrl-C ends the current run and prints the summary',
-  { timeout: 30_000 },
-  async () => {
-    const dir = folder()
-    for (let i = 0; i < 300; i++) cpSync(join(samples, '01-refund-request.eml'), join(dir, `${i}.eml`))
-    // In full runs a signal ends a real process here. sessions.test.ts always kills one.
-    const { finished, listen, interrupt } = (full ? startWork : work)('--json', '--mail', dir, '--data', folder())
-    let interrupted = false
-    listen(() => {
-      if (!interrupted) interrupt()
-      interrupted = true
-    })
-    const { code, out, err } = await finished
-    expect(code).toBe(130)
-    expect(eventsIn(out).at(-1)?.type).toBe('agent.end')
-    expect(err).toMatch(/Summary\n.*1 not\n.*aborted\n +npm start -- .* --resume [\da-f-]+\n/)
-  },
-)
+test.skipIf(process.platform === 'win32')('Ctrl-C ends the current run and prints the summary', async () => {
+  const dir = folder()
+  for (let i = 0; i < 300; i++) cpSync(join(samples, '01-refund-request.eml'), join(dir, `${i}.eml`))
+  // In full runs a signal ends a real process here. sessions.test.ts always kills one.
+  const { finished, listen, interrupt } = (full ? startWork : work)('--json', '--mail', dir, '--data', folder())
+  let interrupted = false
+  listen(() => {
+    if (!interrupted) interrupt()
+    interrupted = true
+  })
+  const { code, out, err } = await finished
+  expect(code).toBe(130)
+  expect(eventsIn(out).at(-1)?.type).toBe('agent.end')
+  expect(err).toMatch(/Summary\n.*1 not\n.*aborted\n +npm start -- .* --resume [\da-f-]+\n/)
+})
 
 test('--trace draws the spans of each mail', async () => {
   const { code, out } = await desk('--trace', '--data', folder(), '--only', '10-two-orders.eml')
@@ -478,7 +470,7 @@ test('--serve answers over HTTP until it is interrupted, in the traces of its re
   })
   const said = await response.text()
   expect(said).toContain('event: tool.execute.end')
-  expect(said).toContain('"type":"execute_complete"')
+  expect(said).toContain('event: execute_complete')
   served.interrupt()
   expect((await served.finished).code).toBe(0)
   for (const api of [context, trace, metrics, diag]) api.disable()
@@ -494,4 +486,12 @@ test('--serve answers over HTTP until it is interrupted, in the traces of its re
   const root = spans.find(({ name }) => name.startsWith('invoke_agent') && name.includes('triage'))
   expect(root).toMatchObject({ traceId: '0af7651916cd43dd8448eb211c80319c', parentSpanId: 'b7ad6b7169203331' })
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1)
+})
+
+test('a refund whose reply is lost is requested again, looked up, and paid once', async () => {
+  const { code, out } = await desk('--lose-replies', '--only', '01-refund-request.eml', '--data', folder())
+  expect(code).toBe(0)
+  expect(out).toContain('✗ The reply of the bank was lost.')
+  expect(out).toContain('refunds   1, total 49.90 EUR')
+  expect(out).toContain('bank      1 request, 1 reply lost, 1 lookup, 0 questions, 1 payment')
 })

@@ -23,7 +23,7 @@ test('characters that change their length in lower case do not shift the text', 
   expect(textOfHtml('İİİ<style>hidden</style>İ')).toBe('İİİİ')
 })
 
-test('hostile input costs linear time', { timeout: 5000 }, () => {
+test('hostile input costs linear time', () => {
   const bombs = ['<', '<a', '<!--', '<style>', '< >', '&#', '\u00a0 ', '<a <b >']
   const most = process.env['PROVOST_TEST_FULL'] === '1' ? 200_000 : 50_000
   // Quadratic work on these would take minutes.

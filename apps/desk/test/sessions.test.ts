@@ -75,3 +75,21 @@ test('a desk that is killed in a refund is resumed by another one, which pays on
   expect(resumed.out).not.toContain('→ find_customer')
   expect(refundsOn(data, 1054)).toEqual([54])
 })
+
+test.each([
+  ['--done', '1 request, 1 reply lost, 0 lookups, 1 question, 1 payment\n'],
+  ['--redo', '2 requests, 1 reply lost, 0 lookups, 1 question, 2 payments\n'],
+])('a bank that cannot be asked leaves a question, and %s answers it in a later process', async (way, bank) => {
+  const data = folder()
+  const first = await desk('--lose-replies=ask', '--only', '01-refund-request.eml', '--data', data)
+  expect(first.out).toContain('? refund: it is unknown whether this took place')
+  expect(first.out).toContain('1: 0 handled, 0 not, 1 waiting')
+  const listed = await desk('--data', data, '--sessions')
+  expect(listed.out).toContain('unknown  01-refund-request.eml\n  ? it is unknown whether refund took place')
+  const id = idIn(listed.out, way)
+  expect((await desk('--data', data, '--approve', id)).err).toContain('Use --done or --redo.')
+  const settled = await desk('--data', data, way, id)
+  expect(settled.out).toContain('1: 1 handled')
+  expect(settled.out).toContain(`bank      ${bank}`)
+  expect(refundsOn(data, 1041)).toEqual([49.9])
+})

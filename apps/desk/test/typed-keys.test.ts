@@ -35,7 +35,7 @@ test('continuous key presses are not an answer', async () => {
   vi.useRealTimers()
 })
 
-test('a yes that was typed before the question approves nothing', { timeout: 60_000 }, async (ctx) => {
+test('a yes that was typed before the question approves nothing', async (ctx) => {
   if (spawnSync('script', ['-qec', 'true', '/dev/null'], { input: '' }).status !== 0) {
     ctx.skip('script of util-linux is not installed')
   }

@@ -129,6 +129,26 @@ test('escape sequences in mails, arguments, results, text and errors are shown i
   expect(out).toContain(String.raw`\u001b[2J`)
 })
 
+test('the error of a failed run is shown once, with its hint at the end', () => {
+  const error = { code: 'x', message: 'The model is gone.', hint: 'Try later.' }
+  const failed = (more: { readonly error: typeof error }) =>
+    event({
+      type: 'agent.end',
+      status: 'failed',
+      text: '',
+      messages: [],
+      usage: { inputTokens: 0, outputTokens: 0, byModel: {} },
+      ...more,
+    })
+  const reported = event({ type: 'agent.error', error, source: { kind: 'model', name: 'm' } })
+  const out = seen([reported, failed({ error })])
+  expect(out.split('The model is gone.')).toHaveLength(2)
+  expect(out).toContain('Try later.')
+  expect(seen([reported, failed({ error: { ...error, message: 'Another.' } })])).toContain('Another. Try later.')
+  const child = (one: AgentEvent): AgentEvent => ({ ...one, runId: 'c', parents: ['r'] })
+  expect(seen([reported, failed({ error })].map(child)).split('The model is gone.')).toHaveLength(2)
+})
+
 test('a discarded attempt is marked', () => {
   const message = { id: 'm', role: 'assistant', content: [], createdAt: 0 } as const
   const out = seen([
@@ -184,6 +204,22 @@ test('the summary has counts and totals, and marks payments and mails to other r
       outbox    /out
     "
   `)
+})
+
+test('a call of unknown outcome is not listed as refused', () => {
+  const tallier = createTallier()
+  tallier.begin(mail)
+  const error = { code: 'outcome-unknown', message: 'The reply was lost.' }
+  const effectStatus = { scope: 'session', attempt: 1, state: 'unknown', by: 'call' } as const
+  tallier.add(
+    event({ type: 'tool.execute.error', callId: 'x', toolName: 'refund', error, durationMs: 1, effectStatus }),
+  )
+  expect(tallier.tally.refused).toEqual([])
+})
+
+test('a result names its call after the run was resumed', () => {
+  const out = seen([begin('pay', {}), event({ type: 'agent.resumed', sessionId: 's' }), done('pay', {}, '')])
+  expect(out).toContain('✓ pay:')
 })
 
 test('the cost is unpriced if one run has no price', () => {

@@ -108,7 +108,7 @@ async function outcomeOf(response: Response): Promise<string> {
     const code = /"code":\s*("[\w-]{1,60}"|-?\d+)/u.exec(text.slice(0, 2_000))?.[1]
     return code === undefined ? `${status}` : `${status} ${code.replaceAll('"', '')}`
   }
-  const end = text.lastIndexOf('"type":"execute_complete"')
+  const end = text.lastIndexOf('event: execute_complete')
   if (end < 0)
     return /"type":"error"|"error":/u.test(text.slice(-4_000)) ? `${status} stream error` : `${status} stream`
   const [, run] = /"status":"(\w+)"/u.exec(text.slice(end)) ?? []

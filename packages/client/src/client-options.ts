@@ -1,5 +1,6 @@
 import type {
   AgentEvent,
+  Compensation,
   Decisions,
   Input,
   Json,
@@ -7,6 +8,7 @@ import type {
   Message,
   ModelMessage,
   OnApproval,
+  OnBatch,
   OnInput,
   PendingApproval,
   PendingInput,
@@ -24,7 +26,7 @@ import type { ClientTool } from './client-tool.ts'
 
 /** Options with which a session is opened. */
 export interface ClientSessionOptions {
-  /** Id of an existing session. Without it, the first run creates a session. */
+  /** Id of an existing session, or of one that `create` creates. Without it, the first run creates a session. */
   readonly id?: string | undefined
   /** Agent of a new session; default the server's first. */
   readonly agent?: string | undefined
@@ -39,10 +41,24 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal | undefined
   /** Called for each approval; `undefined` leaves it pending. */
   readonly onApproval?: OnApproval | undefined
+  /** Called once for each batch of staged calls, instead of `onApproval` for its rows. */
+  readonly onBatch?: OnBatch | undefined
   /** Called for each question of a tool. */
   readonly onInput?: OnInput | undefined
   /** Model calls of the run at most. */
   readonly maxSteps?: number | undefined
+  /** Name of a model that the server offers to requests (`requestOptions`). */
+  readonly model?: string | undefined
+  /** Only if the server permits it. */
+  readonly temperature?: number | undefined
+  /** Only if the server permits it. `required` and `tool` hold for the first model call of the run. */
+  readonly toolChoice?: 'auto' | 'none' | 'required' | { readonly tool: string } | undefined
+}
+
+/** Options of `follow`: those of `execute` that do not set up the run. */
+export interface FollowOptions extends Omit<ExecuteOptions, 'model' | 'temperature' | 'toolChoice'> {
+  /** Default: all events of the session. */
+  readonly lastEventId?: string | undefined
 }
 
 /** The state of a session as the server reports it. */
@@ -52,6 +68,12 @@ export interface SessionView {
   readonly status: SessionStatus
   readonly messages: readonly Message[]
   readonly pending: PendingWork
+  /** `provider/model` of the last answer. */
+  readonly model?: string
+  /** Usage of all runs, with their children. */
+  readonly usage: UsageReport
+  /** Cost of `usage` in US dollars; absent before the first model call, and as soon as one price is unknown. */
+  readonly cost?: number
   readonly lastEventId?: string
 }
 
@@ -59,10 +81,21 @@ export interface SessionView {
 export interface ClientSession {
   /** Undefined until the first run has begun. */
   readonly id: string | undefined
+  /**
+   * Creates the session under the id that `client.session({ id, agent, messages })` gives. Without effect if your session
+   * of this id exists with this agent. A session with tools is created by its first `execute`, without an id.
+   *
+   * @throws ServerError `session-exists` if the id is taken, `invalid-session-id`; ProvostError `invalid-option`
+   *
+   * @example
+   * const session = client.session({ id: crypto.randomUUID(), agent: 'desk' })
+   * await session.create()
+   */
+  create(): Promise<void>
   /** Starts a run and follows it across lost connections, until it ends or waits for a decision without a callback here. */
   execute(input: Input, options?: ExecuteOptions): ClientStream
   /** Yields the events after `lastEventId` (default: all), and those that follow until no run is active. */
-  follow(options?: ExecuteOptions & { readonly lastEventId?: string | undefined }): ClientStream
+  follow(options?: FollowOptions): ClientStream
   /** Answers pending waits. The run resumes on the server; read its events with `follow`. */
   resolve(decisions: Decisions): Promise<void>
   /**
@@ -74,10 +107,34 @@ export interface ClientSession {
   /** Sends input that the run receives when it would end. */
   followUp(input: Input, options?: SendOptions): Promise<void>
   abort(options?: { readonly drain?: boolean }): Promise<void>
+  /**
+   * Undoes what the tools of the session have done, the last effect first, after one approval of the list. A compensation
+   * that waits or was interrupted is continued.
+   *
+   * @returns what was undone and what could not be. `suspended` if it waits: for `decisions` in another call, or for an
+   * operator, who finds it in `client.waits`.
+   * @throws ServerError `session-busy`, `session-open` while a run is suspended, `unknown-message`, `not-approver`
+   *
+   * @example
+   * const first = await session.compensate({ since: message.id })
+   * if (first.status === 'suspended') {
+   *   const approvals = first.pending.approvals.map(({ id }) => ({ id, decision: 'approve' as const }))
+   *   await session.compensate({ decisions: { approvals } })
+   * }
+   */
+  compensate(options?: CompensateOptions): Promise<Compensation>
   get(): Promise<SessionView>
   /** Returns the messages as JSON lines. */
   export(): Promise<string>
   delete(): Promise<void>
+}
+
+/** Options of `compensate`. */
+export interface CompensateOptions {
+  /** Later effects are undone: the id of a message, an offset in the log, or a time. Default: all effects. */
+  readonly since?: string | number | Date | undefined
+  /** Answers to what the compensation waits for. */
+  readonly decisions?: Decisions | undefined
 }
 
 /** How a run ended. */

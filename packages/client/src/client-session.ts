@@ -1,4 +1,4 @@
-import type { Json } from '@provost/core'
+import type { Compensation, Json } from '@provost/core'
 import { ProvostError, toJson } from '@provost/core'
 
 import type {
@@ -12,6 +12,7 @@ import { openStream } from './client-stream.ts'
 import { definitionOf } from './client-tool.ts'
 import {
   checkAbortOptions,
+  checkCompensateOptions,
   checkDecisions,
   checkExecuteOptions,
   checkFollowOptions,
@@ -33,7 +34,7 @@ export function createClientSession(
   function known(): string {
     if (id !== undefined) return id
     throw new ProvostError('no-session', 'The session has no id before its first run.', {
-      hint: 'Call execute first, or give the id of an existing session.',
+      hint: 'Call execute first, or give client.session an id.',
     })
   }
 
@@ -45,7 +46,7 @@ export function createClientSession(
   }
 
   function open(first: Ask, options: ExecuteOptions, lastEventId?: string): ClientStream {
-    const { signal, onApproval, onInput } = options
+    const { signal, onApproval, onBatch, onInput } = options
     const reading = new AbortController()
     const stop = (): void => {
       const cut = (): void => reading.abort(signal?.reason)
@@ -60,6 +61,7 @@ export function createClientSession(
       first,
       tools: byName,
       onApproval,
+      onBatch,
       onInput,
       signal: reading.signal,
       reconnectMs,
@@ -83,6 +85,16 @@ export function createClientSession(
       return id
     },
 
+    async create() {
+      if (tools.length > 0) {
+        throw new ProvostError('invalid-option', 'A session with tools cannot be created without a run.', {
+          hint: 'Leave "id" out and call execute, or leave "tools" out.',
+        })
+      }
+      const body = { ...(agent !== undefined && { agent }), ...(messages && { messages: toJson(messages) }) }
+      await (await transport({ method: 'PUT', path: at(''), body })).body?.cancel()
+    },
+
     execute(input, options = {}) {
       checkExecuteOptions(options)
       const beginning: Record<string, Json> =
@@ -93,8 +105,8 @@ export function createClientSession(
               ...(tools.length > 0 && { tools: tools.map(definitionOf) }),
             }
           : { sessionId: id }
-      const { maxSteps } = options
-      const body = { ...beginning, input: toJson(input), ...(maxSteps !== undefined && { options: { maxSteps } }) }
+      const { maxSteps, model, temperature, toolChoice } = options
+      const body = { ...beginning, input: toJson(input), options: toJson({ maxSteps, model, temperature, toolChoice }) }
       const headers = { 'idempotency-key': crypto.randomUUID() }
       return open({ path: '/api/agent/execute', body, headers }, options)
     },
@@ -121,6 +133,14 @@ export function createClientSession(
     async abort(ending = {}) {
       checkAbortOptions(ending)
       await post('/abort', ending)
+    },
+    async compensate(compensating = {}) {
+      checkCompensateOptions(compensating)
+      const { since, decisions } = compensating
+      const from = since instanceof Date ? { time: since.getTime() } : since
+      const body = toJson({ ...decisions, since: from })
+      const result: Compensation = await (await transport({ path: at('/compensate'), body })).json()
+      return result
     },
     async get() {
       const view: SessionView = await (await transport({ path: at('') })).json()

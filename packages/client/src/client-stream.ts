@@ -1,4 +1,4 @@
-import type { Json, Message, OnApproval, OnInput, PendingWork } from '@provost/core'
+import type { Json, Message, OnApproval, OnBatch, OnInput, PendingApproval, PendingWork } from '@provost/core'
 import { fromErrorInfo, isRecord, noPendingWork, toJson } from '@provost/core'
 
 import type { ClientResult } from './client-options.ts'
@@ -18,6 +18,7 @@ import { lost } from './transport.ts'
 export interface Answering {
   readonly tools: ReadonlyMap<string, ClientTool>
   readonly onApproval?: OnApproval | undefined
+  readonly onBatch?: OnBatch | undefined
   readonly onInput?: OnInput | undefined
 }
 
@@ -121,19 +122,17 @@ function answering({ sessionId, lastEventId }: Progress, answers: { readonly [ke
 /** Returns the decisions that this client can make for the pending waits; undefined if it can make none. */
 async function answersTo(
   pending: PendingWork,
-  { tools, onApproval, onInput, signal }: StreamSetup,
+  { tools, onApproval, onBatch, onInput, signal }: StreamSetup,
 ): Promise<{ readonly [key: string]: Json } | undefined> {
   const toolResults = pending.remoteCalls.flatMap(({ callId, toolName, input }) => {
     const tool = tools.get(toolName)
-    return tool ? [runClientTool(tool, input, { callId, signal }).then((output) => ({ callId, output }))] : []
+    return tool ? [runClientTool(tool, input, { callId, signal })] : []
   })
-  const approvals = pending.approvals.map(async (approval) => {
-    const answer = await onApproval?.(approval)
-    if (answer === undefined) return []
-    // The server sets the deciding principal.
-    const { by: _, ...decided } = typeof answer === 'string' ? { decision: answer, by: undefined } : answer
-    return [toJson({ id: approval.id, ...decided })]
-  })
+  const isRow = ({ batch }: PendingApproval): boolean => onBatch !== undefined && batch !== undefined
+  const alone = pending.approvals.filter((approval) => !isRow(approval))
+  const approvals = alone.map(async (approval) => decisionOn(approval.id, await onApproval?.(approval)))
+  const grouped = Map.groupBy(pending.approvals.filter(isRow), ({ batch = '' }) => batch)
+  const batches = [...grouped].map(async ([id, rows]) => decisionOn(id, await onBatch?.(rows)))
   const inputs = pending.inputs.map(async (input) => {
     const value = await onInput?.(input)
     return value === undefined ? [] : [{ id: input.id, value: toJson(value) }]
@@ -141,10 +140,18 @@ async function answersTo(
   const answers = {
     toolResults: await Promise.all(toolResults),
     approvals: (await Promise.all(approvals)).flat(),
+    batches: (await Promise.all(batches)).flat(),
     inputs: (await Promise.all(inputs)).flat(),
   }
   const decisions = Object.entries(answers).filter(([, list]) => list.length > 0)
   return decisions.length > 0 ? Object.fromEntries(decisions) : undefined
+}
+
+/** Returns a decision without `by`: the server sets the deciding principal. */
+function decisionOn(id: string, answer: Awaited<ReturnType<OnApproval | OnBatch>>): readonly Json[] {
+  if (answer === undefined) return []
+  const { by: _, ...decided } = typeof answer === 'string' ? { decision: answer, by: undefined } : answer
+  return [toJson({ id, ...decided })]
 }
 
 function resultOf(complete: Complete, { messages, lastEventId }: Progress): ClientResult {

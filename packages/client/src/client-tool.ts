@@ -10,7 +10,7 @@ export interface ClientTool {
   readonly input: object
   /** Milliseconds within which the result must arrive. Default: unlimited. */
   readonly timeoutMs?: number
-  /** Runs the tool. The model receives a thrown error as the result. */
+  /** Runs the tool. A thrown error fails the call: the model receives its code, message and hint. */
   execute(input: never, call: { readonly callId: string; readonly signal: AbortSignal }): MaybePromise<unknown>
 }
 
@@ -38,19 +38,26 @@ function schemaOf(name: string, input: object): unknown {
   })
 }
 
-/** Runs a call. An error becomes a result for the model. */
+/** The server rejects longer ones. */
+const longestCode = 100
+const longestText = 10_000
+
+/** Runs a call. Returns its result for the server: the output, or the error that the tool threw. */
 export async function runClientTool(
   tool: ClientTool,
   input: Json,
   call: { readonly callId: string; readonly signal: AbortSignal },
-): Promise<Json> {
+): Promise<{ readonly [key: string]: Json }> {
+  const { callId } = call
   try {
     const checked = await check(tool, input)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the tool's own schema has validated it
-    return toJson((await tool.execute(checked as never, call)) ?? null)
+    const output = toJson((await tool.execute(checked as never, call)) ?? null)
+    return { callId, output }
   } catch (thrown) {
     const { code, message, hint } = toErrorInfo(thrown, 'tool-error')
-    return { error: { code, message, ...(hint !== undefined && { hint }) } }
+    const text = hint === undefined ? message : `${message}\n${hint}`
+    return { callId, error: { code: code.slice(0, longestCode), message: text.slice(0, longestText) } }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { AgentEvent, ErrorInfo, Json, PendingWork, RunStatus, UsageReport } from '@provost/core'
-import { isEventType, isRecord } from '@provost/core'
+import { createEventDecoder, isRecord } from '@provost/core'
 import { createParser } from 'eventsource-parser'
 
 import { lost } from './transport.ts'
@@ -28,10 +28,17 @@ export type Frame = { readonly id: string | undefined; readonly event: AgentEven
  */
 export async function* framesOf(response: Response): AsyncGenerator<Frame> {
   const frames: Frame[] = []
+  const eventDecoder = createEventDecoder()
   const parser = createParser({
-    onEvent({ id, data }) {
-      const frame = frameOf(id, data)
-      if (frame) frames.push(frame)
+    onEvent({ id, event: name = 'message', data: text }) {
+      const data: unknown = JSON.parse(text)
+      if (name === 'execute_complete' && isRecord(data)) {
+        const complete = eventDecoder.complete(data)
+        if (isComplete(complete)) frames.push({ complete })
+        return
+      }
+      const event = eventDecoder.decode({ event: name, id, data })
+      if (event) frames.push({ id, event })
     },
   })
   const decoder = new TextDecoder()
@@ -53,18 +60,6 @@ export async function* framesOf(response: Response): AsyncGenerator<Frame> {
   }
 }
 
-function frameOf(id: string | undefined, data: string): Frame | undefined {
-  const value: unknown = JSON.parse(data)
-  if (!isRecord(value)) return undefined
-  if (isComplete(value)) return { complete: value }
-  // A newer server may send unknown events.
-  return isEvent(value) ? { id, event: value } : undefined
-}
-
 function isComplete(value: Record<string, unknown>): value is Record<string, unknown> & Complete {
   return value['type'] === 'execute_complete'
-}
-
-function isEvent(value: Record<string, unknown>): value is Record<string, unknown> & AgentEvent {
-  return typeof value['type'] === 'string' && isEventType(value['type'])
 }

@@ -6,7 +6,9 @@ import type {
   ClientOptions,
   ClientSession,
   ClientSessionOptions,
+  CompensateOptions,
   ExecuteOptions,
+  FollowOptions,
   SendOptions,
 } from './client-options.ts'
 import type { ClientTool } from './client-tool.ts'
@@ -57,8 +59,12 @@ export function checkSessionOptions(options: ClientSessionOptions): void {
 const executeKeys = {
   signal: true,
   onApproval: true,
+  onBatch: true,
   onInput: true,
   maxSteps: true,
+  model: true,
+  temperature: true,
+  toolChoice: true,
 } satisfies KnownKeys<ExecuteOptions>
 
 const movedExecute = {
@@ -73,8 +79,9 @@ export function checkExecuteOptions(options: ExecuteOptions): void {
 }
 
 /** @throws ProvostError `unknown-option` */
-export function checkFollowOptions(options: Parameters<ClientSession['follow']>[0]): void {
-  const known = { ...executeKeys, lastEventId: true } satisfies KnownKeys<NonNullable<typeof options>>
+export function checkFollowOptions(options: FollowOptions): void {
+  const { model: _, temperature: __, toolChoice: ___, ...shared } = executeKeys
+  const known = { ...shared, lastEventId: true } satisfies KnownKeys<FollowOptions>
   checkOptions(options, known, 'session.follow', movedExecute)
 }
 
@@ -92,8 +99,20 @@ export function checkAbortOptions(options: unknown): void {
   checkOptions(options, abortKeys, 'session.abort')
 }
 
+const compensateKeys = { since: true, decisions: true } satisfies KnownKeys<CompensateOptions>
+
+/** @throws ProvostError `unknown-option` */
+export function checkCompensateOptions(options: CompensateOptions): void {
+  checkOptions(options, compensateKeys, 'session.compensate', {
+    agents: 'The agents of the server are known. Remove it.',
+    onApproval: 'Call it again with "decisions".',
+  })
+  if (options.decisions) checkOptions(options.decisions, decisionKeys, 'session.compensate')
+}
+
 const decisionKeys = {
   approvals: true,
+  batches: true,
   toolResults: true,
   uncertain: true,
   inputs: true,

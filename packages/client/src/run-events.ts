@@ -1,5 +1,5 @@
-import type { AgentEvent } from '@provost/core'
-import { textOf } from '@provost/core'
+import type { AgentEvent, EventOf } from '@provost/core'
+import { assertNever, eventFilter, textOf } from '@provost/core'
 
 /** Merges the events of several connections into the sequence that one uninterrupted reader receives. */
 export interface RunEvents {
@@ -11,11 +11,23 @@ export interface RunEvents {
   forget(): void
 }
 
+interface Answer {
+  readonly runId: string
+  text: string
+  /** The last part with text. */
+  partId: string
+  /** Text of that part so far, until it ends. */
+  open?: string | undefined
+}
+
+/** Other events are the same on every connection. */
+const isTracked = eventFilter('run', 'message', 'text')
+
 export function createRunEvents(): RunEvents {
   let seq = 0
   let held: AgentEvent[] = []
   /** Unfinished answers with their text so far. */
-  const begun = new Map<string, { runId: string; text: string; partId: string }>()
+  const begun = new Map<string, Answer>()
 
   function given(event: AgentEvent): AgentEvent {
     return Object.freeze({ ...event, seq: ++seq })
@@ -23,11 +35,15 @@ export function createRunEvents(): RunEvents {
 
   return {
     take(event) {
-      if (event.type === 'agent.suspended' || (event.type === 'agent.end' && event.status === 'suspended')) {
-        held.push(event)
-        return []
-      }
+      if (!isTracked(event)) return [given(event)]
       switch (event.type) {
+        case 'agent.suspended':
+          held.push(event)
+          return []
+        case 'agent.end':
+          if (event.status !== 'suspended') break
+          held.push(event)
+          return []
         case 'agent.resumed':
           // Unfinished answers of a dead process are void.
           for (const [key, { runId }] of begun) if (runId === event.runId) begun.delete(key)
@@ -38,87 +54,34 @@ export function createRunEvents(): RunEvents {
           begun.set(key, { runId: event.runId, text: '', partId: 'rest' })
           break
         }
+        case 'text.start': {
+          const answer = begun.get(keyOf(event))
+          if (answer) Object.assign(answer, { partId: event.partId, open: '' })
+          break
+        }
         case 'text.delta': {
           const answer = begun.get(keyOf(event))
-          if (answer) Object.assign(answer, { text: answer.text + event.delta, partId: event.partId })
+          if (!answer) break
+          answer.text += event.delta
+          answer.partId = event.partId
+          if (answer.open !== undefined) answer.open += event.delta
+          break
+        }
+        case 'text.end': {
+          const answer = begun.get(keyOf(event))
+          if (answer) answer.open = undefined
           break
         }
         case 'message.end': {
           const answer = begun.get(keyOf(event))
           begun.delete(keyOf(event))
-          const text = event.message.role === 'assistant' && !event.discarded ? textOf(event.message) : ''
-          if (answer && text.length > answer.text.length && text.startsWith(answer.text)) {
-            const { messageId, attempt, runId, step, agent, parents, at, id } = event
-            const delta = text.slice(answer.text.length)
-            const { partId } = answer
-            return [
-              given({
-                type: 'text.delta',
-                seq: 0,
-                id,
-                runId,
-                step,
-                agent,
-                parents,
-                at,
-                messageId,
-                attempt,
-                partId,
-                delta,
-              }),
-              given(event),
-            ]
-          }
-          break
+          return [...(answer ? missingOf(answer, event) : []), event].map(given)
         }
-        case 'agent.end':
-        case 'agent.error':
-        case 'agent.followup.queued':
         case 'agent.start':
-        case 'agent.steered':
-        case 'context.compacted':
-        case 'evaluator.iteration':
-        case 'extension':
-        case 'fanout.child':
-        case 'fanout.merged':
-        case 'fanout.start':
-        case 'file.generated':
-        case 'governance.blocked':
-        case 'governance.declassified':
-        case 'governance.flagged':
-        case 'handoff.end':
-        case 'handoff.start':
-        case 'input.requested':
-        case 'input.resolved':
-        case 'model.fallback':
-        case 'model.retry':
-        case 'progress.written':
-        case 'reasoning.delta':
-        case 'reasoning.end':
-        case 'reasoning.start':
-        case 'source.cited':
-        case 'step.end':
-        case 'step.start':
-        case 'text.end':
-        case 'text.start':
-        case 'tool.approval.requested':
-        case 'tool.approval.resolved':
-        case 'tool.call.delta':
-        case 'tool.call.end':
-        case 'tool.call.start':
-        case 'tool.execute.end':
-        case 'tool.execute.error':
-        case 'tool.execute.partial':
-        case 'tool.execute.progress':
-        case 'tool.execute.start':
-        case 'tool.remote.requested':
-        case 'tool.remote.resolved':
-        case 'tool.skipped':
-        case 'tool.uncertain':
-        case 'turn.end':
-        case 'turn.mode':
-        case 'turn.start':
+        case 'agent.error':
           break
+        default:
+          assertNever(event)
       }
       return [given(event)]
     },
@@ -131,6 +94,20 @@ export function createRunEvents(): RunEvents {
       held = []
     },
   }
+}
+
+/** Returns the rest of a text whose deltas were lost, and the end of its part. */
+function missingOf({ text: before, partId, open }: Answer, event: EventOf<'message.end'>): readonly AgentEvent[] {
+  const text = event.message.role === 'assistant' && !event.discarded ? textOf(event.message) : ''
+  if (text === '' || !text.startsWith(before)) return []
+  const { messageId, attempt, runId, step, agent, parents, at } = event
+  const delta = text.slice(before.length)
+  // Transient, as all events of parts are.
+  const part = { seq: 0, runId, step, agent, parents, at, messageId, attempt, partId }
+  return [
+    ...(delta === '' ? [] : [{ ...part, type: 'text.delta' as const, id: `${event.id}~rest`, delta }]),
+    ...(open === undefined ? [] : [{ ...part, type: 'text.end' as const, id: `${event.id}~end`, text: open + delta }]),
+  ]
 }
 
 function keyOf({ messageId, attempt }: { readonly messageId: string; readonly attempt: number }): string {

@@ -6,7 +6,7 @@ import { ServerError } from './server-error.ts'
 
 /** A request to the server. */
 export interface Ask {
-  readonly method?: 'GET' | 'POST' | 'DELETE'
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly body?: Json
   readonly headers?: Readonly<Record<string, string>>

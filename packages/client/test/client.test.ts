@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { createAgent } from '@provost/agent'
-import type { ClientOptions, ClientTool } from '@provost/client'
+import type { ClientOptions, ClientTool, ServerError } from '@provost/client'
 import { createClient } from '@provost/client'
 import type { AgentEvent, SessionStore } from '@provost/core'
 import { createServer } from '@provost/server'
@@ -102,7 +102,8 @@ test('client tools run locally, and the model receives what they throw', async (
     if (event.type === 'tool.execute.error') return [event.error.code]
     return event.type === 'tool.execute.end' && event.output.type === 'json' ? [event.output.value] : []
   })
-  expect(outputs).toMatchObject([{ time: '12:00' }, 'invalid-tool-input', { error: { message: 'no such zone' } }])
+  // A call that failed is an error, as one of a tool on the server.
+  expect(outputs).toEqual([{ time: '12:00' }, 'invalid-tool-input', 'tool-error'])
   expect(events.filter(({ type }) => type === 'agent.end' || type === 'agent.suspended')).toHaveLength(1)
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
   expect((await stream.result).text).toBe('noon')
@@ -153,18 +154,33 @@ test('a client reconnects wherever the connection is cut, without lost or repeat
     events.map((event) => (event.type === 'text.delta' ? event.delta : '')).join('')
   const onApproval = (): 'approve' => 'approve'
   const whole = await all(clientOf(steps).session().execute('x', { onApproval }))
-  const lasting = (events: readonly AgentEvent[]): readonly string[] =>
-    kinds(events).filter((type) => !/^(?:text|tool\.call)\.|^(?:step|message)\.start$/u.test(type))
   const cuts = process.env['PROVOST_TEST_FULL'] === '1' ? [1, 60, 500, 1_500, 3_000, 4_500, 6_000] : [60, 1_500, 4_500]
   for (const cut of cuts) {
     const stream = clientOf(steps, { through: cutting([cut, 700, cut]) })
       .session()
       .execute('x', { onApproval })
     const events = await all(stream)
-    expect({ cut, kinds: lasting(events) }).toEqual({ cut, kinds: lasting(whole) })
+    expect({ cut, kinds: kinds(events) }).toEqual({ cut, kinds: kinds(whole) })
     expect({ cut, text: text(events) }).toEqual({ cut, text: text(whole) })
+    expect(events.filter(({ type, id }) => type.endsWith('.delta') && !id.includes('~'))).toEqual([])
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
   }
+})
+
+test('a client receives the end of a text that the server no longer has in parts', async () => {
+  const words = Array.from({ length: 300 }, (_, n) => `word ${n} `)
+  const session = clientOf([{ text: words }], { through: cutting([4_000]) }).session()
+  const events = await all(session.execute('x'))
+  const kinds = events.flatMap(({ type }) => (type.startsWith('text.') || type === 'message.end' ? [type] : []))
+  expect(kinds.filter((type, index) => type !== kinds[index - 1])).toEqual([
+    'message.end',
+    'text.start',
+    'text.delta',
+    'text.end',
+    'message.end',
+  ])
+  expect(events.flatMap((event) => (event.type === 'text.delta' ? [event.delta] : [])).join('')).toBe(words.join(''))
+  expect(events.find(({ type }) => type === 'text.end')).toMatchObject({ text: words.join('') })
 })
 
 test('a client can reconnect to another process each time, and the text continues where it was cut', async () => {
@@ -241,14 +257,19 @@ test('a signal aborts its own run and no later one', async () => {
 })
 
 test('a client stops reconnecting when the connection always breaks at the same place', async () => {
-  const event = { seq: 1, type: 'agent.resumed', id: 's:1.1', runId: 'r', step: 0, agent: 'desk', parents: [], at: 1 }
+  const context = { run: 1, runId: 'r', agent: 'desk', parents: [], log: 's', at: 1 }
+  const event = { run: 1, ms: 0, step: 0, sessionId: 's' }
+  const frames = [
+    `event: stream.context\ndata: ${JSON.stringify(context)}\n\n`,
+    `id: 1.1\nevent: agent.resumed\ndata: ${JSON.stringify(event)}\n\n`,
+  ]
   let tries = 0
   const client = createClient({
     baseUrl: 'http://localhost',
     reconnectMs: 1,
     async fetch() {
       if (++tries > 100) return Response.json({ error: { code: 'enough', message: 'Enough.' } }, { status: 400 })
-      return new Response(`id: s:1.1\ndata: ${JSON.stringify(event)}\n\n`, { headers: { 'x-session-id': 's' } })
+      return new Response(frames.join(''), { headers: { 'x-session-id': 's' } })
     },
   })
   await expect(client.session().execute('Hi').result).rejects.toMatchObject({ code: 'unreachable' })
@@ -271,4 +292,89 @@ test('an operator reads the pending waits of all sessions page by page, and deci
   }
   for (const session of sessions) expect(await session.follow().result).toMatchObject({ status: 'completed' })
   expect((await client.waits()).waits).toEqual([])
+})
+
+test('a client creates a session under an id of its own', async () => {
+  const client = clientOf([{ text: 'Hello' }])
+  const session = client.session({ id: 'order-17', agent: 'desk' })
+  await session.create()
+  await session.create()
+  expect(await session.execute('Hi').result).toMatchObject({ sessionId: 'order-17', text: 'Hello' })
+  await expect(client.session({ id: 'order-17', agent: 'other' }).create()).rejects.toMatchObject({
+    code: 'session-exists',
+    status: 409,
+  })
+  const locate = { name: 'locate', description: 'Where.', input: z.object({}), execute: () => 'here' }
+  await expect(client.session({ id: 'order-18', tools: [locate] }).create()).rejects.toMatchObject({
+    code: 'invalid-option',
+  })
+})
+
+test('a client sends options of a run, which the server has to permit', async () => {
+  const temperatures: unknown[] = []
+  const outcomes: string[] = []
+  const model = scriptedModel([({ options }) => (temperatures.push(options.temperature), { text: 'Hello' })], {
+    after: 'repeat-last',
+  })
+  const store = memoryStore()
+  const agent = createAgent({ name: 'desk', model, store })
+  for (const permitted of [true, false]) {
+    const server = createServer({ agents: [agent], store, requestOptions: { temperature: permitted } })
+    const client = createClient({
+      baseUrl: 'http://localhost',
+      fetch: async (url, init) => server.fetch(new Request(url, init)),
+    })
+    const { result } = client.session().execute('Hi', { temperature: 0.3 })
+    outcomes.push(
+      await result.then(
+        ({ status }) => status,
+        ({ code }: ServerError) => code,
+      ),
+    )
+  }
+  expect([temperatures, outcomes]).toEqual([[0.3], ['completed', 'invalid-option']])
+})
+
+/** A client of a server whose agent stages three refunds. */
+function stagedClient(): { client: ReturnType<typeof createClient>; refunded: number[] } {
+  const refunded: number[] = []
+  const staged = tool({
+    name: 'refund',
+    stage: true,
+    input: z.object({ amount: z.number() }),
+    execute: ({ amount }) => `refunded ${refunded.push(amount)}`,
+  })
+  const toolCalls = [1, 2, 3].map((amount) => ({ name: 'refund', input: { amount } }))
+  const store = memoryStore()
+  const model = scriptedModel([{ toolCalls }, { text: 'done' }])
+  const server = createServer({ agents: [createAgent({ name: 'desk', model, tools: [staged], store })], store })
+  const client = createClient({
+    baseUrl: 'http://localhost',
+    fetch: async (url, init) => server.fetch(new Request(url, init)),
+  })
+  return { client, refunded }
+}
+
+test('onBatch receives the rows of a batch once, and its decision covers them', async () => {
+  const { client, refunded } = stagedClient()
+  const seen: number[] = []
+  const stream = client.session().execute('refund them', {
+    onBatch: (rows) => {
+      seen.push(rows.length)
+      return { decision: 'approve', except: rows.slice(0, 1).map(({ id }) => id) }
+    },
+    onApproval: () => 'deny',
+  })
+  expect((await stream.result).text).toBe('done')
+  expect(seen).toEqual([3])
+  expect(refunded).toEqual([2, 3])
+})
+
+test('resolve decides on a batch', async () => {
+  const { client, refunded } = stagedClient()
+  const session = client.session()
+  const { pending } = await session.execute('refund them').result
+  await session.resolve({ batches: [{ id: pending.approvals[0]?.batch ?? '', decision: 'approve' }] })
+  expect((await session.follow().result).text).toBe('done')
+  expect(refunded).toEqual([1, 2, 3])
 })

@@ -142,7 +142,7 @@ export const error: fc.Arbitrary<ErrorInfo> = both(
 )
 export const message: fc.Arbitrary<Message> = both(
   record({ id, role, content: array(part, { maxLength: 4 }), createdAt: time }),
-  some({ label, agent: word, error, partial: flag }),
+  some({ label, agent: word, error, partial: flag, data: json }),
 )
 const purpose = constantFrom(
   'repair' as const,
@@ -165,6 +165,19 @@ const usageReport: fc.Arbitrary<UsageReport> = both(
   usage,
   record({ byModel: dictionary(word, both(usage, some({ cost: number, discarded: usage }))) }),
 )
+const errorSource = record({
+  kind: constantFrom(
+    'model' as const,
+    'tool' as const,
+    'hook' as const,
+    'extension' as const,
+    'orchestrator' as const,
+    'listener' as const,
+    'store' as const,
+    'loop' as const,
+  ),
+  name: text,
+})
 const status = constantFrom('completed' as const, 'failed' as const, 'aborted' as const, 'suspended' as const)
 const errorClass = constantFrom(
   'rate-limit' as const,
@@ -199,7 +212,22 @@ const via = constantFrom(
   'hook' as const,
   'human' as const,
   'cache' as const,
+  'ledger' as const,
   'log' as const,
+)
+const effectAttempt = both(
+  record({
+    scope: constantFrom('run' as const, 'session' as const, 'principal' as const, 'agent' as const),
+    attempt: nat(9),
+  }),
+  some({ key: text, clearedBy: constant('lookup' as const) }),
+)
+const effectStatus = both(
+  effectAttempt,
+  record({
+    state: constantFrom('dispatched' as const, 'confirmed' as const, 'failed' as const, 'unknown' as const),
+    by: constantFrom('call' as const, 'lookup' as const, 'human' as const),
+  }),
 )
 const mode = constantFrom('transfer' as const, 'return' as const)
 const merge = constantFrom('concat' as const, 'first-success' as const, 'judge-merge' as const, 'custom' as const)
@@ -242,7 +270,10 @@ const approval: fc.Arbitrary<PendingApproval> = both(
   }),
 )
 const remote: fc.Arbitrary<PendingRemoteCall> = both(waiting, record({ input: json }))
-const uncertain: fc.Arbitrary<PendingUncertain> = both(waiting, record({ input: json, startedAt: time }))
+const uncertain: fc.Arbitrary<PendingUncertain> = both(
+  both(waiting, record({ input: json, startedAt: time })),
+  some({ effectStatus }),
+)
 const asked: fc.Arbitrary<PendingInput> = both(
   both(waiting, record({ message: text })),
   some({ schema: constant({ type: 'object' as const, properties: { n: { type: 'number' as const } } }) }),
@@ -270,20 +301,7 @@ const payloads: { readonly [K in EventType]: fc.Arbitrary<EventPayloads[K]> } = 
     record({ status, text, messages, usage: usageReport }),
     some({ output: json, cost: number, error }),
   ),
-  'agent.error': record({
-    error,
-    source: record({
-      kind: constantFrom(
-        'model' as const,
-        'tool' as const,
-        'hook' as const,
-        'listener' as const,
-        'store' as const,
-        'loop' as const,
-      ),
-      name: text,
-    }),
-  }),
+  'agent.error': record({ error, source: errorSource }),
   'turn.start': record({
     trigger: constantFrom('input' as const, 'steer' as const, 'queue' as const, 'handoff' as const, 'resume' as const),
   }),
@@ -302,16 +320,19 @@ const payloads: { readonly [K in EventType]: fc.Arbitrary<EventPayloads[K]> } = 
   'tool.call.start': ofWrittenCall,
   'tool.call.delta': both(ofWrittenCall, record({ delta: text })),
   'tool.call.end': both(both(ofWrittenCall, record({ input: json })), some({ providerExecuted: flag })),
-  'tool.execute.start': both(both(ofCall, record({ input: json })), some({ parentCallId: id })),
+  'tool.execute.start': both(both(ofCall, record({ input: json })), some({ parentCallId: id, effectStatus })),
   'tool.execute.progress': both(ofCall, record({ data: json })),
   'tool.execute.partial': both(
     ofCall,
     oneof<fc.Arbitrary<{ delta: string } | { value: Json }>[]>(record({ delta: text }), record({ value: json })),
   ),
-  'tool.execute.end': both(both(ofCall, record({ output, label, durationMs: number, via })), some({ details: json })),
-  'tool.execute.error': both(ofCall, record({ error, durationMs: number })),
+  'tool.execute.end': both(
+    both(ofCall, record({ output, label, durationMs: number, via })),
+    some({ details: json, effectStatus }),
+  ),
+  'tool.execute.error': both(both(ofCall, record({ error, durationMs: number })), some({ effectStatus })),
   'tool.skipped': both(ofCall, record({ reason: text })),
-  'tool.uncertain': both(ofCall, record({ input: json })),
+  'tool.uncertain': both(both(ofCall, record({ input: json })), some({ effectStatus })),
   'tool.approval.requested': both(approval, ofWait),
   'tool.approval.resolved': both(
     both(
@@ -320,6 +341,12 @@ const payloads: { readonly [K in EventType]: fc.Arbitrary<EventPayloads[K]> } = 
     ),
     some({ reason: text }),
   ),
+  'tool.batch.settled': record({
+    batch: id,
+    rows: fc.array(
+      both(ofCall, record({ outcome: constantFrom('ok' as const, 'denied' as const, 'unknown' as const) })),
+    ),
+  }),
   'tool.remote.requested': both(remote, ofWait),
   'tool.remote.resolved': both(both(ofWait, ofCall), record({ by: text })),
   'input.requested': both(asked, ofWait),
@@ -381,7 +408,7 @@ const payloads: { readonly [K in EventType]: fc.Arbitrary<EventPayloads[K]> } = 
   }),
   'file.generated': both(ofMessage, record({ file: filePart })),
   'source.cited': both(ofMessage, some({ url: webUrl, title: text, mediaType: text })),
-  extension: record({ name: word, data: json }),
+  extension: both(record({ name: word, data: json }), some({ event: word, label })),
 }
 
 const eventBase: fc.Arbitrary<EventBase> = record({
@@ -435,7 +462,7 @@ const bodies: { readonly [T in EntryBody['type']]: fc.Arbitrary<Body<T>> } = {
         op: constant('ended' as const),
         status: constantFrom('completed' as const, 'failed' as const, 'aborted' as const),
       }),
-      some({ output: json, error }),
+      some({ output: json, error, source: errorSource }),
     ),
   ),
   message: oneof<fc.Arbitrary<Body<'message'>>[]>(
@@ -501,13 +528,16 @@ const bodies: { readonly [T in EntryBody['type']]: fc.Arbitrary<Body<T>> } = {
       }),
       some({ reason: text }),
     ),
-    record({
-      type: constant('call' as const),
-      op: constant('started' as const),
-      callId: id,
-      argsHash: word,
-      fence: nat(9),
-    }),
+    both(
+      record({
+        type: constant('call' as const),
+        op: constant('started' as const),
+        callId: id,
+        argsHash: word,
+        fence: nat(9),
+      }),
+      some({ announces: array(id), effect: both(effectAttempt, record({ scopeId: word, idempotencyKey: word })) }),
+    ),
     both(
       record({
         type: constant('call' as const),
@@ -519,7 +549,7 @@ const bodies: { readonly [T in EntryBody['type']]: fc.Arbitrary<Body<T>> } = {
         label,
         durationMs: number,
       }),
-      some({ fields, details: json, error }),
+      some({ fields, details: json, error, effectStatus }),
     ),
   ),
   wait: both(
@@ -528,7 +558,7 @@ const bodies: { readonly [T in EntryBody['type']]: fc.Arbitrary<Body<T>> } = {
       token: id,
       kind: constantFrom('approval' as const, 'remote' as const, 'uncertain' as const, 'input' as const),
     }),
-    some({ callId: id, reason: text, deadline: time, evidence: json, sticky: constant('session' as const) }),
+    some({ callId: id, reason: text, deadline: time, evidence: json, sticky: constant('session' as const), batch: id }),
   ),
   resolved: record({ type: constant('resolved' as const), token: id, value: json, by: text }),
   child: oneof<fc.Arbitrary<Body<'child'>>[]>(

@@ -1,5 +1,5 @@
 import type { EntryOf, Message } from '@provost/core'
-import { messageOfEntry, messagesOfView, purposeOf } from '@provost/core'
+import { messageOfEntry, messagesOfView, opensCalls, purposeOf } from '@provost/core'
 import { describe, expect, test } from 'vitest'
 
 const root = '018f0000-0000-7000-8000-000000000001'
@@ -78,4 +78,14 @@ test('messages that an extension added to the view of an earlier release are edi
   // An edit of the application.
   const own = { id: 'session/edit/1', with: [{ ...kept, id: 'session/edit/1/0' }] }
   expect(messagesOfView(own)).toBe(own.with)
+})
+
+test('only an answer of the model and an own message of an orchestrator open calls', () => {
+  const own = { role: 'assistant', purpose: 'orchestrator' } as const
+  expect(opensCalls(entryOf('m', 'model', { role: 'assistant' }))).toBe(true)
+  expect(opensCalls(entryOf('m', 'system', own))).toBe(true)
+  // What an orchestrator says has the role of the user, and a message from outside may state any purpose.
+  expect(opensCalls(entryOf('m', 'system', { ...own, role: 'user' }))).toBe(false)
+  expect(opensCalls(entryOf('m', 'system', { role: 'assistant' }))).toBe(false)
+  for (const via of ['input', 'steer', 'queue', 'tool'] as const) expect(opensCalls(entryOf('m', via, own))).toBe(false)
 })

@@ -1,6 +1,6 @@
 import { type AgentOptions, createAgent as createPlainAgent, type HandoffTarget } from '@provost/agent'
 import { codeMode } from '@provost/code-mode'
-import { checkChoice, type Extension, type StandardSchemaV1 } from '@provost/core'
+import { checkArguments, checkChoice, type Extension, type StandardSchemaV1 } from '@provost/core'
 import type { ToolsInput } from '@provost/tools'
 
 /** How the model calls tools. */
@@ -24,6 +24,7 @@ export function createAgent<
   const E extends readonly Extension[] = readonly [],
   const H extends readonly HandoffTarget[] = readonly [],
 >(options: AgentOptions<O, T, E, H> & ToolInvocation): ReturnType<typeof createPlainAgent<O, T, E, H>> {
+  checkArguments('createAgent', [options], ['object'])
   const { toolInvocation = 'direct', ...rest } = options
   checkChoice(toolInvocation, ['direct', 'code-mode'], 'toolInvocation', 'createAgent')
   // Removing the one property that is read here leaves the other options unchanged.

@@ -15,8 +15,11 @@ export type {
   RunOptions,
 } from '@provost/agent'
 export type {
+  CompensateOptions,
   EventListeners,
+  MessageBatch,
   Messages,
+  FollowUps,
   SendMode,
   Session,
   SessionBeginning,
@@ -25,10 +28,12 @@ export type {
 } from '@provost/agent'
 export type {
   ApprovalDecision,
+  BatchDecision,
   ApprovalVerdict,
   Decisions,
   Grant,
   OnApproval,
+  OnBatch,
   OnInput,
   PendingApproval,
   PendingInput,
@@ -36,6 +41,7 @@ export type {
   PendingUncertain,
   PendingWork,
   Principal,
+  RemoteError,
   RemoteResult,
   RunResult,
   RunStatus,
@@ -43,17 +49,10 @@ export type {
 } from '@provost/core'
 
 // Orchestrators: how a run reaches its result.
-export { agentic, planAndExecute, react } from '@provost/agent'
-export type {
-  ExecuteOptions,
-  Orchestrator,
-  OrchestratorRun,
-  PlanAndExecuteOptions,
-  PlanEvent,
-  ReactOptions,
-  StepOptions,
-  StepRequest,
-} from '@provost/agent'
+export { agentic } from '@provost/agent'
+export { planAndExecute, planEvents, react } from '@provost/teams'
+export type { ExecuteOptions, Orchestrator, OrchestratorRun, StepOptions, StepRequest } from '@provost/agent'
+export type { MadePlan, PlanAndExecuteOptions, PlanStep, PlanStepEnd, ReactOptions } from '@provost/teams'
 
 // Tools and their schemas.
 export {
@@ -115,6 +114,7 @@ export type {
   ToolCollision,
   ToolCollisions,
   ToolOptions,
+  PlainTool,
   ToolRecord,
   ToolRegistry,
   ToolSource,
@@ -129,12 +129,20 @@ export type {
 export type {
   AnySchema,
   ArgRole,
+  Compensation,
+  CompensationContext,
   CompositeContext,
   CompositeOps,
   ContextOf,
   SecretRef,
   Effect,
+  EffectScope,
+  EffectSource,
+  EffectState,
+  EffectStatus,
   ExecResult,
+  ImpossibleEffect,
+  UndoneEffect,
   FileRange,
   FromJsonSchema,
   Isolation,
@@ -185,6 +193,7 @@ export type {
   Input,
   Integrity,
   Json,
+  JsonObject,
   JsonPointer,
   Label,
   LabelInit,
@@ -203,16 +212,16 @@ export type {
 } from '@provost/core'
 
 // Agents that work for each other.
-export { evaluatorOptimizer, runFanOut } from '@provost/agent'
+export { evaluatorOptimizer, fanOut, runFanOut } from '@provost/teams'
+export type { AgentToolInput, ToToolOptions } from '@provost/agent'
 export type {
-  AgentToolInput,
   Evaluator,
   EvaluatorOptimizerOptions,
   EvaluatorVerdict,
   FanOutOptions,
   Optimized,
-  ToToolOptions,
-} from '@provost/agent'
+  TeamOptions,
+} from '@provost/teams'
 export type {
   ChildWait,
   FanOut,
@@ -224,25 +233,23 @@ export type {
 } from '@provost/core'
 
 // Agents that hand off to each other.
-export { applyFilter, filters, handoff } from '@provost/agent'
-export type {
-  TransferResult,
-  Handoff,
-  HandoffOptions,
-  HandoffTarget,
-  ReplayedHandoff,
-  ReplayedInput,
-} from '@provost/agent'
+export { handoff } from '@provost/agent'
+export { applyFilter, filters } from '@provost/sessions'
+export type { TransferResult, Handoff, HandoffOptions, HandoffTarget } from '@provost/agent'
+export type { ReplayedHandoff, ReplayedInput } from '@provost/replay'
 export type { SensitivityRule } from '@provost/core'
 
 // Events and errors.
 export { PendingInputError } from '@provost/agent'
-export { assertNever, ProvostError, SessionBusyError } from '@provost/core'
+export { assertNever, defineEvent, eventFilter, isEventOf, ProvostError, SessionBusyError } from '@provost/core'
 export type {
   AgentEvent,
+  DefinedEvent,
   ErrorInfo,
   ErrorSource,
   EventBase,
+  EventFamily,
+  EventIn,
   EventOf,
   EventPayloads,
   EventType,
@@ -314,12 +321,14 @@ export type {
   ApprovalAnswer,
   AuditLogOptions,
   AuditProblem,
+  AuditedEffect,
   AuditReport,
   Boundary,
   BudgetOptions,
   CausalityMonitorOptions,
   ReceiverCapabilities,
   ReceiverCapability,
+  ContractOptions,
   DataFlowPolicyOptions,
   DataFlowRule,
   MergeGuardOptions,
@@ -382,31 +391,21 @@ export type {
 } from '@provost/memory'
 
 // The log, its store and the loop.
-export {
-  drive,
-  foldLog,
-  loop,
-  nextAction,
-  pendingWork,
-  replayHandoffs,
-  replayInputs,
-  replaySession,
-  startEntries,
-} from '@provost/agent'
+export { advance, foldLog, nextAction, pendingWork, resumeLoop, runLoop, startLoop } from '@provost/agent'
+export { replayHandoffs, replayInputs, replaySession } from '@provost/replay'
 export type {
   FinalFailure,
   SessionState,
   Loop,
-  LoopAnswers,
-  LoopAsk,
-  LoopAsks,
-  LoopHandlers,
+  LoopDriver,
   ModelAnswered,
+  ModelStep,
   NextAction,
-  ReplayDifference,
-  ReplayOptions,
+  ReadyCall,
+  StepOutcome,
   Authorization,
 } from '@provost/agent'
+export type { ReplayDifference, ReplayOptions } from '@provost/replay'
 export {
   attributionOf,
   exportSession,
@@ -414,6 +413,7 @@ export {
   fromMessageStore,
   importSession,
   jsonlStore,
+  listEffects,
   memoryStore,
   postgresStore,
   sanitizeAnnotations,
@@ -421,6 +421,10 @@ export {
 } from '@provost/sessions'
 export type {
   Attribution,
+  EffectClaim,
+  EffectFilter,
+  EffectIdentity,
+  EffectRecord,
   ExportOptions,
   Imported,
   ImportOptions,

@@ -9,10 +9,12 @@ import * as core from '@provost/core'
 import * as governance from '@provost/governance'
 import * as memory from '@provost/memory'
 import * as provider from '@provost/provider'
+import * as replay from '@provost/replay'
 import * as server from '@provost/server'
 import * as sessions from '@provost/sessions'
 import * as storeKit from '@provost/sessions/kit'
 import * as storePostgres from '@provost/sessions/postgres'
+import * as teams from '@provost/teams'
 import * as telemetry from '@provost/telemetry'
 import * as testing from '@provost/testing'
 import * as tools from '@provost/tools'
@@ -48,15 +50,27 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     argsByRole: 'no options',
     assertNever: 'no options',
     canonicalJson: 'no options',
+    checkArguments: 'no options',
     checkChoice: 'no options',
+    checkedStore: 'no options',
+    withCheckedArguments: 'no options',
     checkFilter: [
       (more) => core.checkFilter({ kind: 'lastN', n: 1, ...more }),
       (more) => core.checkFilter({ kind: 'compose', filters: [{ kind: 'full', ...more }] }),
     ],
     checkLabel: [(more) => core.checkLabel({ integrity: 'trusted', ...more }, 'here')],
     checkOptions: [(more) => core.checkOptions({ a: 1, ...more }, { a: true }, 'here')],
+    childKey: 'no options',
+    createEventDecoder: 'no options',
+    createEventEncoder: 'no options',
     createScrubber: 'no options',
     deepFreeze: 'no options',
+    defineEvent: 'no options',
+    emitted: 'no options',
+    eventFilter: 'no options',
+    eventTypesWith: 'no options',
+    hasTrait: 'no options',
+    isEventOf: 'no options',
     defineExtension: [
       (more) => core.defineExtension({ name: 'x', ...more }),
       (more) => core.defineExtension({ name: 'x', skills: [{ name: 'a', when: 'b', content: 'c', ...more }] }),
@@ -77,8 +91,10 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     mapTexts: 'no options',
     messageOfEntry: 'no options',
     messagesOfView: 'no options',
+    opensCalls: 'no options',
     purposeOf: 'no options',
     nearestName: 'no options',
+    oneOf: 'no options',
     parseWith: 'no options',
     indexIn: 'no options',
     positionId: 'no options',
@@ -112,8 +128,8 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   },
   agent: {
     PendingInputError: 'no options',
+    advance: 'no options',
     agentic: 'no options',
-    applyFilter: 'no options',
     createAgent: [
       (more) => agent.createAgent({ ...made, ...more }),
       (more) => agent.createAgent({ ...made, settings: { seed: 1, ...more } }),
@@ -122,35 +138,23 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       (more) => agent.createAgent({ ...made, model: { fast: model, ...more } }),
       (more) => agent.createAgent({ ...made, model: { model, accepts: ['public'], ...more } }),
     ],
-    drive: { unchecked: port },
-    evaluatorOptimizer: [
-      (more) => agent.evaluatorOptimizer({ ...evaluating, ...more }),
-      (more) => agent.evaluatorOptimizer({ ...evaluating, evaluator: { ...evaluating.evaluator, ...more } }),
-      (more) => agent.evaluatorOptimizer({ ...evaluating, decisions: { approvals: [{ ...approval, ...more }] } }),
-    ],
+    compensatedSession: 'no options',
+    compensationLog: 'no options',
     foldLog: { unchecked: data },
     handoff: [(more) => agent.handoff(desk, { mode: 'return', ...more })],
     logEvents: { unchecked: 'The server reads a log with it.' },
-    loop: { unchecked: data },
     nextAction: { unchecked: data },
+    lastModel: { unchecked: data },
     pendingWork: { unchecked: data },
-    planAndExecute: [(more) => agent.planAndExecute({ maxReplans: 1, ...more })],
-    react: [(more) => agent.react({ maxThoughtTokens: 1, ...more })],
-    replayHandoffs: { unchecked: data },
-    replayInputs: { unchecked: data },
-    replaySession: [(more) => agent.replaySession(desk, [], { maxSteps: 1, ...more })],
-    runFanOut: [
-      (more) => agent.runFanOut({ children: [child], mergeStrategy: 'concat', ...more }),
-      (more) => agent.runFanOut({ children: [{ ...child, ...more }], mergeStrategy: 'concat' }),
-      (more) =>
-        agent.runFanOut({ children: [{ agentId: 'a', invoke: async () => 1, ...more }], mergeStrategy: 'concat' }),
-      (more) => agent.runFanOut({ children: [child], mergeStrategy: { kind: 'concat', ...more } }),
-      (more) => agent.runFanOut({ children: [child], mergeStrategy: 'concat', perBudget: { tokens: 1, ...more } }),
-    ],
-    startEntries: 'no options',
+    sessionCost: { unchecked: data },
+    sessionUsage: { unchecked: data },
+    resumeLoop: { unchecked: port },
+    runLoop: 'no options',
+    startLoop: { unchecked: port },
     whoAsks: 'no options',
   },
   tools: {
+    modelTool: 'no options',
     a2aTool: [(more) => tools.a2aTool({ name: 'ask', url: 'https://a.example', ...more })],
     buildRegistry: { unchecked: 'createAgent checks what it is made of.' },
     childSecrets: { unchecked: 'spawn and toTool check what is lent.' },
@@ -164,8 +168,10 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       (more) => tools.fromAiTool('x', aiTool, { returns: { integrity: 'trusted', ...more } }),
       (more) => tools.fromAiTool('x', aiTool, { effect: 'read', cache: { ttlMs: 1, ...more } }),
     ],
+    hasEffect: 'no options',
     jsonSchemaOf: 'no options',
     justBashRuntime: [(more) => tools.justBashRuntime({ cwd: '/work', ...more })],
+    leavesOutcomeOpen: 'no options',
     listTools: { unchecked: 'Tools by names of the user.' },
     loadSkills: 'no options',
     mcpTools: [
@@ -177,6 +183,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     readResultTool: { unchecked: 'Readers by schemes of the user.' },
     restoredInput: 'no options',
     resultLimits: { unchecked: 'Readers by schemes of the user.' },
+    remoteFailure: { unchecked: perStep },
     resultOf: { unchecked: perStep },
     rich: [
       (more) => tools.rich(1, { details: 1, ...more }),
@@ -185,6 +192,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     runBatch: { unchecked: perStep },
     runTool: { unchecked: perStep },
     secretRef: 'no options',
+    skillCatalogue: [(more) => tools.skillCatalogue('x', [{ name: 'a', when: 'b', content: 'c', ...more }])],
     tool: [
       (more) => tools.tool({ name: 'x', input, ...more }),
       (more) => tools.tool({ name: 'x', input, returns: { integrity: 'trusted', ...more } }),
@@ -241,21 +249,39 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     priceFor: 'no options',
   },
   sessions: {
+    applyFilter: 'no options',
+    checkHistory: 'no options',
+    withoutCalls: 'no options',
     attributionOf: { unchecked: data },
+    checkSessionId: 'no options',
+    claimEffect: { unchecked: data },
     createdBody: { unchecked: data },
     createdId: 'no options',
     createdIn: { unchecked: data },
+    effectChange: 'no options',
+    effectEnd: { unchecked: data },
+    endEffect: { unchecked: data },
     exportSession: [async (more) => sessions.exportSession(store(), 'x', { for: 'outside', ...more }).next()],
     forkSession: [(more) => sessions.forkSession(store(), 'x', { id: 'y', ...more })],
     fromMessageStore: { unchecked: port },
     importSession: [(more) => sessions.importSession(store(), [], { id: 'x', ...more })],
     isCreated: { unchecked: data },
     isEntry: { unchecked: data },
+    isLedgerName: 'no options',
     isPart: { unchecked: data },
     jsonlStore: [(more) => sessions.jsonlStore(join(tmpdir(), 'never-made'), { sync: 'never', ...more })],
+    listEffects: [
+      async (more) => {
+        for await (const _ of sessions.listEffects(store(), { scope: 'session', scopeId: 'x', ...more })) break
+      },
+    ],
     memoryStore: 'no options',
     messageFault: { unchecked: data },
     postgresStore: [(more) => sessions.postgresStore('postgres://nowhere/x', { schema: 'x', ...more })],
+    readAttempts: { unchecked: data },
+    linkWork: 'no options',
+    linkedWork: 'no options',
+    readEffect: { unchecked: data },
     repairHistory: { unchecked: data },
     sanitizeAnnotations: { unchecked: data },
     sessionInfo: { unchecked: data },
@@ -344,6 +370,34 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       (more) => codeMode.createSandbox({ limits: { cpuMs: 1, ...more } }),
     ],
   },
+  teams: {
+    evaluatorOptimizer: [
+      (more) => teams.evaluatorOptimizer({ ...evaluating, ...more }),
+      (more) => teams.evaluatorOptimizer({ ...evaluating, evaluator: { ...evaluating.evaluator, ...more } }),
+      (more) => teams.evaluatorOptimizer({ ...evaluating, decisions: { approvals: [{ ...approval, ...more }] } }),
+      (more) => teams.evaluatorOptimizer({ ...evaluating, decisions: { inputs: [], ...more } }),
+    ],
+    fanOut: [
+      (more) => teams.fanOut(desk, { children: [child], mergeStrategy: 'concat', ...more }),
+      (more) => teams.fanOut(desk, { children: [{ ...child, ...more }], mergeStrategy: 'concat' }),
+    ],
+    planAndExecute: [(more) => teams.planAndExecute({ maxReplans: 1, ...more })],
+    react: [(more) => teams.react({ maxThoughtTokens: 1, ...more })],
+    runFanOut: [
+      (more) => teams.runFanOut({ children: [child], mergeStrategy: 'concat', ...more }),
+      (more) => teams.runFanOut({ children: [{ ...child, ...more }], mergeStrategy: 'concat' }),
+      (more) =>
+        teams.runFanOut({ children: [{ agentId: 'a', invoke: async () => 1, ...more }], mergeStrategy: 'concat' }),
+      (more) => teams.runFanOut({ children: [child], mergeStrategy: { kind: 'concat', ...more } }),
+      (more) => teams.runFanOut({ children: [child], mergeStrategy: 'concat', perBudget: { tokens: 1, ...more } }),
+      (more) => teams.runFanOut({ children: [child], mergeStrategy: 'concat', decisions: { inputs: [], ...more } }),
+    ],
+  },
+  replay: {
+    replayHandoffs: { unchecked: data },
+    replayInputs: { unchecked: data },
+    replaySession: [(more) => replay.replaySession(desk, [], { maxSteps: 1, ...more })],
+  },
   telemetry: {
     collectSpans: 'no options',
     createLogger: [(more) => telemetry.createLogger({ level: 'silent', ...more })],
@@ -360,6 +414,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     assertWellFormed: { unchecked: data },
     crashAt: { unchecked: 'The moment is a number or a name.' },
     effectFile: 'no options',
+    effectServer: [(more) => testing.effectServer({ knowsKeys: true, ...more })],
     findPostgres: 'no options',
     pauseAt: { unchecked: 'The moment is a number or a name.' },
     runtimeConformance: 'no options',
@@ -380,6 +435,13 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     createServer: [
       (more) => server.createServer({ agents: [desk], store: store(), ...more }),
       (more) => server.createServer({ agents: [desk], store: store(), limits: { runs: 1, ...more } }),
+      (more) => server.createServer({ agents: [desk], store: store(), requestOptions: { toolChoice: true, ...more } }),
+      (more) =>
+        server.createServer({
+          agents: [desk],
+          store: store(),
+          requestOptions: { temperature: { min: 0, max: 1, ...more } },
+        }),
     ],
     serve: [(more) => server.serve(aServer, { port: 0, ...more })],
   },
@@ -410,6 +472,8 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   governance,
   memory,
   'code-mode': codeMode,
+  replay,
+  teams,
   telemetry,
   testing,
   server,
@@ -500,8 +564,8 @@ const methods: Readonly<Record<string, () => Promise<Readonly<Record<string, Ent
   agent: async () => ({
     abort: [(more) => desk.abort({ drain: true, ...more })],
     createSession: [(more) => desk.createSession({ store: store(), ...more })],
-    fanOut: [(more) => desk.fanOut({ children: [child], mergeStrategy: 'concat', ...more })],
-    releaseQuarantine: 'no options',
+    compact: 'no options',
+    releaseQuarantine: [(more) => desk.releaseQuarantine('x', { store: store(), ...more })],
     scrub: 'no options',
     resumeSession: [(more) => desk.resumeSession('x', { store: store(), ...more })],
     run: [
@@ -537,6 +601,10 @@ const methods: Readonly<Record<string, () => Promise<Readonly<Record<string, Ent
       abort: [(more) => session.abort({ graceMs: 1, ...more })],
       close: 'no options',
       compact: 'no options',
+      compensate: [
+        (more) => session.compensate({ since: 0, ...more }),
+        (more) => session.compensate({ decisions: { approvals: [], ...more } }),
+      ],
       deliver: [(more) => session.deliver('go', { key: 'x', ...more })],
       fork: [(more) => session.fork({ at: 'x', ...more })],
       off: 'no options',
@@ -586,6 +654,11 @@ const methods: Readonly<Record<string, () => Promise<Readonly<Record<string, Ent
     const its = client.createClient({ baseUrl: 'https://a.example' }).session('x')
     return {
       abort: [(more) => its.abort({ drain: true, ...more })],
+      compensate: [
+        (more) => its.compensate({ since: 1, ...more }),
+        (more) => its.compensate({ decisions: { approvals: [], ...more } }),
+      ],
+      create: 'no options',
       delete: 'no options',
       execute: [(more) => its.execute('go', { maxSteps: 1, ...more })],
       export: 'no options',

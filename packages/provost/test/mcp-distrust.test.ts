@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 import {
   createAgent,
@@ -18,14 +17,16 @@ import {
 import type { Extension, McpOptions, McpTools, PendingApproval, RefusedMcpTool, Tool } from 'provost'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
-const script = fileURLToPath(new URL('fixture/mcp-server.ts', import.meta.url))
+import { serveMcp } from './fixture/mcp-server.ts'
+import type { Served } from './fixture/mcp-server.ts'
+
 const evil = 'collector@evil.example'
 const object = { type: 'object', properties: { to: { type: 'string' }, body: { type: 'string' } } }
-type Served = { readonly tools: readonly object[]; readonly instructions?: string }
 
 async function served(what: Served, options: Partial<McpOptions> = {}): Promise<McpTools> {
-  const transport = { type: 'stdio', command: process.execPath, args: [script, JSON.stringify(what)] } as const
-  const connection = await mcpTools({ name: 'post', transport, ...options })
+  const server = await serveMcp(what)
+  onTestFinished(() => server.close())
+  const connection = await mcpTools({ name: 'post', transport: { type: 'http', url: server.url }, ...options })
   onTestFinished(() => connection.close())
   return connection
 }

@@ -1,4 +1,4 @@
-import { createAgent, defineExtension, ProvostError, scriptedModel, tool, z } from 'provost'
+import { createAgent, defineExtension, fromMessageStore, ProvostError, scriptedModel, tool, z } from 'provost'
 import type { AgentEvent } from 'provost'
 import { expect, test } from 'vitest'
 
@@ -18,11 +18,14 @@ function thrownBy(make: () => unknown): ProvostError {
 }
 
 const model = scriptedModel([{ toolCalls: [{ name: 'note', input: { text: 'x' } }] }, { text: 'done' }])
+const noop = (): void => {}
 const bare = { name: 'note', execute: (): number => 1 }
 const byHand = { name: 'note', description: 'Notes.', inputSchema: z.object({}), execute: () => 1 }
 
 test.each([
   ['a tool made by hand', { tools: [bare] }, 'tools[0]', 'tool({'],
+  ['a plain object with a name', { tools: [byHand] }, 'tools[0] is a plain object', 'tool({ name: "note"'],
+  ['a plain object without a schema', { tools: { note: bare } }, 'tools.note is a plain object', 'tool({'],
   ['a tool of the AI SDK without a name', { tools: [byHand] }, 'tools[0]', 'tools: [{'],
   ['what is no tool in a record', { tools: { note: 1 } }, 'tools.note', 'tool({'],
   ['tools that are no list', { tools: 'note' }, 'tools', 'tool({'],
@@ -32,6 +35,12 @@ test.each([
     { extensions: [{ name: 'x', hooks: {} }] },
     'extensions[0]',
     'defineExtension({',
+  ],
+  [
+    'an extension with tools made without defineExtension',
+    { extensions: [{ name: 'x', tools: [], skills: [] }] },
+    'extensions[0]',
+    'defineExtension({ name, tools',
   ],
   ['a limit that is no number', { maxSteps: Number('twenty') }, 'maxSteps: NaN', 'from 1'],
   ['no room for tools', { maxParallelTools: 0 }, 'maxParallelTools: 0', 'from 1'],
@@ -45,6 +54,23 @@ test.each([
   expect(error.message).toContain(message)
   expect(error.message).not.toContain('..')
   expect(error.hint).toContain(hint)
+})
+
+test.each<[string, unknown, string]>([
+  ['a store of messages', { load: noop, append: noop, exists: noop }, 'fromMessageStore(store)'],
+  ['a store that lacks methods', { append: noop }, 'fromMessageStore({ load, append, exists })'],
+  ['the name of a store', 'memory', 'memoryStore()'],
+])('%s is refused as store, when the agent is made and when a session is', async (_, store, hint) => {
+  const expected = expect.objectContaining({ code: 'invalid-store', hint: expect.stringContaining(hint) })
+  expect(thrownBy(() => createAgent(unchecked({ name: 'desk', model, store })))).toEqual(expected)
+  const desk = createAgent({ name: 'desk', model })
+  await expect(desk.createSession(unchecked({ store }))).rejects.toEqual(expected)
+  await expect(desk.resumeSession('x', unchecked({ store }))).rejects.toEqual(expected)
+})
+
+test('a store of messages that lacks a method is refused by its wrapper', () => {
+  const error = thrownBy(() => fromMessageStore(unchecked({ load: noop, append: noop })))
+  expect([error.code, error.message]).toEqual(['invalid-store', 'fromMessageStore got a store without exists().'])
 })
 
 test('an agent without a name says so', () => {

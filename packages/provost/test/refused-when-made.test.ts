@@ -6,6 +6,7 @@ import {
   createMemory,
   dataFlowPolicy,
   defineExtension,
+  fanOut,
   fromAiTool,
   handoff,
   memoryStore,
@@ -323,7 +324,7 @@ describe('a message of the role system', () => {
     const stream = desk.stream('go', { getSteering: () => [history] })
     expect((await stream.result).error).toEqual(refused)
     await expect(
-      desk.fanOut({
+      fanOut(desk, {
         children: [{ agent: createAgent({ name: 'clerk', model }), input: history }],
         mergeStrategy: 'concat',
       }),

@@ -14,6 +14,7 @@ import { cells, leaksIn, places } from './secret-matrix/cells.ts'
 // searched. The same without secrets declared shows that each of them would have been found.
 
 const run = promisify(execFile)
+const full = process.env['PROVOST_TEST_FULL'] === '1'
 const program = fileURLToPath(new URL('secret-matrix/program.ts', import.meta.url))
 const folders: string[] = []
 afterAll(() => {
@@ -53,23 +54,27 @@ interface Found {
 
 const sinks = ['events.txt', 'export.txt', 'lines.txt', 'log.txt', 'memory.db', 'spans.txt', 'stderr.txt', 'stream.txt']
 
-test.each([
+test.for([
   ['SQLite', 'sqlite', 'sessions.db'],
   ['JSONL', 'jsonl', 'sessions'],
-])('of more than a thousand planted secrets none stands in any sink, with %s', async (_, kind, stored) => {
-  const [told, kept] = await Promise.all([found(kind, 'tells'), found(kind, 'scrubs')])
-  for (const sink of [...sinks, stored]) {
-    expect({ sink, told: (told.get(sink)?.leaks.length ?? 0) > 0 }).toEqual({ sink, told: true })
-    expect({ sink, kept: (kept.get(sink)?.bytes ?? 0) > 500 }).toEqual({ sink, kept: true })
-  }
-  const seen = new Set([...told.values()].flatMap(({ leaks }) => leaks))
-  expect(cells.filter(({ id }) => !seen.has(id)).map(({ id }) => id)).toEqual([])
-  expect([cells.length, places.length]).toEqual([1_108, 45])
-  expect([...kept].filter(([, { leaks }]) => leaks.length > 0)).toEqual([])
-})
+] as const)(
+  'of more than a thousand planted secrets none stands in any sink, with %s',
+  async ([, kind, stored], ctx) => {
+    if (kind !== 'sqlite' && !full) return ctx.skip('in full runs')
+    const [told, kept] = await Promise.all([found(kind, 'tells'), found(kind, 'scrubs')])
+    for (const sink of [...sinks, stored]) {
+      expect({ sink, told: (told.get(sink)?.leaks.length ?? 0) > 0 }).toEqual({ sink, told: true })
+      expect({ sink, kept: (kept.get(sink)?.bytes ?? 0) > 500 }).toEqual({ sink, kept: true })
+    }
+    const seen = new Set([...told.values()].flatMap(({ leaks }) => leaks))
+    expect(cells.filter(({ id }) => !seen.has(id)).map(({ id }) => id)).toEqual([])
+    expect([cells.length, places.length]).toEqual([1_108, 45])
+    expect([...kept].filter(([, { leaks }]) => leaks.length > 0)).toEqual([])
+  },
+)
 
 test('nor in what PostgreSQL has', async (ctx) => {
-  if (process.env['PROVOST_TEST_FULL'] !== '1') return ctx.skip('in full runs')
+  if (!full) return ctx.skip('in full runs')
   const programs = findPostgres()
   if (programs === undefined) return ctx.skip('PostgreSQL is not installed')
   const server = await startPostgres()

@@ -1,6 +1,7 @@
 import type { Agent } from '@provost/agent'
 import { createAgent } from '@provost/agent'
-import type { AgentEvent, SessionStore } from '@provost/core'
+import type { AgentEvent, EventDecoder, SessionStore } from '@provost/core'
+import { createEventDecoder } from '@provost/core'
 import type { ExecuteComplete, Server, ServerOptions } from '@provost/server'
 import { createServer } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
@@ -42,14 +43,29 @@ export interface Frame {
   readonly data: AgentEvent | ExecuteComplete
 }
 
-export function framesIn(text: string): readonly Frame[] {
-  return text.split('\n\n').flatMap((block): readonly Frame[] => {
+/**
+ * Returns the frames of one connection, with the events that a client restores from them.
+ *
+ * @param decoder of the connection, for a text that is not its beginning.
+ */
+export function framesIn(text: string, decoder: EventDecoder = createEventDecoder()): readonly Frame[] {
+  return rawFrames(text).flatMap(({ id, event, data }): readonly Frame[] => {
+    const whole = event === 'execute_complete' ? decoder.complete(data) : decoder.decode({ id, event, data })
+    // The decoder returns what the server encoded.
+    return whole ? [{ ...(id !== undefined && { id }), event, data: whole as AgentEvent | ExecuteComplete }] : []
+  })
+}
+
+/** Returns the frames of a stream as they were sent. */
+export function rawFrames(
+  text: string,
+): readonly { readonly id?: string; readonly event: string; readonly data: Record<string, unknown> }[] {
+  return text.split('\n\n').flatMap((block) => {
     const fields = new Map(
       block.split('\n').map((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]),
     )
-    const [id, event, data] = [fields.get('id'), fields.get('event'), fields.get('data')]
-    if (data === undefined) return []
-    return [{ ...(id !== undefined && { id }), ...(event !== undefined && { event }), data: JSON.parse(data) }]
+    const [id, event = '', data] = [fields.get('id'), fields.get('event'), fields.get('data')]
+    return data === undefined ? [] : [{ ...(id !== undefined && { id }), event, data: JSON.parse(data) }]
   })
 }
 

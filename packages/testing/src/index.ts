@@ -1,6 +1,7 @@
 export * from './provider/aimock.ts'
 export * from './process/crash.ts'
 export * from './process/effect-file.ts'
+export * from './process/effect-server.ts'
 export * from './process/postgres-server.ts'
 export * from './conformance/runtime-conformance.ts'
 export * from './model/scripted-model.ts'

@@ -40,6 +40,8 @@ export interface Deed {
   readonly input: Readonly<Record<string, unknown>>
   /** Absent when the call succeeded. */
   readonly problem?: string
+  /** It may have taken effect: the model calls once more. */
+  readonly isUnclear?: boolean
 }
 /** Everything known from the conversation since the last task. */
 export interface Facts {
@@ -136,7 +138,10 @@ export function factsOf(prompt: LanguageModelV4Prompt): Facts {
         }
         case 'refund': {
           const paid = refundSchema.safeParse(value)
-          refunds.push({ ...deed, ...(paid.success && { paid: paid.data }) })
+          const earlier = refunds.findIndex((one) => one.input['orderId'] === input['orderId'])
+          if (earlier >= 0) refunds.splice(earlier, 1)
+          const isUnclear = earlier < 0 && problem?.includes('It may have taken effect') === true
+          refunds.push({ ...deed, ...(isUnclear && { isUnclear }), ...(paid.success && { paid: paid.data }) })
           break
         }
         case 'draft_reply':

@@ -136,7 +136,7 @@ function draftsFor(mail: KnownMail, decision: Decision, { copyTo }: Instructions
 }
 
 function done(deeds: readonly Deed[], key: string, value: unknown): boolean {
-  return deeds.some(({ input }) => input[key] === value)
+  return deeds.some(({ input, isUnclear }) => input[key] === value && isUnclear !== true)
 }
 
 function verdictsOf(decision: Decision): readonly Verdict[] {

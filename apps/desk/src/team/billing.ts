@@ -2,7 +2,7 @@ import { type Agent, createAgent } from 'provost'
 
 import type { Desk } from '../desk.ts'
 import { deskTools } from '../tools.ts'
-import { manners, type Member } from './member.ts'
+import { manners, type RefundingMember } from './member.ts'
 
 const instructions = `You are billing at the support desk of Tallow Lane Supply. Triage hands mails over to you that are about money.
 
@@ -11,7 +11,7 @@ Refund what the rules allow, single items where only those are meant. Never refu
 ${manners}`
 
 /** Handles refunds, by the rules. */
-export function createBilling({ askPolicy, writeLetter, ...rest }: Member): Agent<string, Desk> {
+export function createBilling({ askPolicy, refund, writeLetter, ...rest }: RefundingMember): Agent<string, Desk> {
   return createAgent({
     ...rest,
     name: 'billing',
@@ -21,7 +21,7 @@ export function createBilling({ askPolicy, writeLetter, ...rest }: Member): Agen
       deskTools.readMail,
       deskTools.findCustomer,
       deskTools.findOrders,
-      deskTools.refund,
+      refund,
       deskTools.draftReply,
       deskTools.forwardMail,
       deskTools.closeTicket,

@@ -15,6 +15,11 @@ export interface Member {
   readonly askPolicy: DeskTool
 }
 
+/** A member that may refund. */
+export interface RefundingMember extends Member {
+  readonly refund: DeskTool
+}
+
 /** Instructions for every agent that handles a mail. */
 export const manners: string = `Ask for the shop's rules with ask_policy, look up the sender with find_customer and the orders the mail is about with find_orders, before you act. If you cannot tell the order or the sender is unknown, ask for the order number. Give information about an order only to its customer. Where the rules do not say what to do, close the ticket as escalated.
 

@@ -2,7 +2,7 @@ import { type Agent, createAgent } from 'provost'
 
 import type { Desk } from '../desk.ts'
 import { deskTools } from '../tools.ts'
-import { manners, type Member } from './member.ts'
+import { manners, type RefundingMember } from './member.ts'
 
 const instructions = `You are retention at the support desk of Tallow Lane Supply. Triage hands mails over to you whose senders cancel an order or send something back that is in order.
 
@@ -11,7 +11,7 @@ Make it easy for them, so that they come again: refund what the rules allow, sin
 ${manners}`
 
 /** Handles cancellations and returns, so that customers come again. */
-export function createRetention({ askPolicy, writeLetter, ...rest }: Member): Agent<string, Desk> {
+export function createRetention({ askPolicy, refund, writeLetter, ...rest }: RefundingMember): Agent<string, Desk> {
   return createAgent({
     ...rest,
     name: 'retention',
@@ -21,7 +21,7 @@ export function createRetention({ askPolicy, writeLetter, ...rest }: Member): Ag
       deskTools.readMail,
       deskTools.findCustomer,
       deskTools.findOrders,
-      deskTools.refund,
+      refund,
       deskTools.draftReply,
       deskTools.forwardMail,
       deskTools.closeTicket,

@@ -1,9 +1,10 @@
-import type { AnySchema, Part, RunResult, Spawnable, Tool, ToolDefinition } from '@provost/core'
+import type { AnySchema, Part, RunResult, Spawnable, Tool } from '@provost/core'
 import { checkFilter, textOf, toJson } from '@provost/core'
 import { rich, tool } from '@provost/tools'
 import { z } from 'zod'
 
-import { checkToTool } from '../definition/known-team-options.ts'
+import { registerAgentTool } from '../definition/agent-registry.ts'
+import { checkToTool } from '../definition/known-child-options.ts'
 import { unfinished } from '../result/child-error.ts'
 import { longestTimerMs } from '../state/wait-deadlines.ts'
 import type { ToToolOptions, AgentToolInput } from '../types/agent.ts'
@@ -38,15 +39,8 @@ export function agentTool(
       return exposeTurns ? rich(result.output, { content: turnsOf(result) }) : result.output
     },
   })
-  offered.set(made['~tool'], agent)
+  registerAgentTool(made, agent)
   return made
-}
-
-const offered = new WeakMap<ToolDefinition, Spawnable>()
-
-/** Returns the agent that a tool runs; undefined for any other tool. */
-export function agentBehind(made: Pick<Tool, '~tool'>): Spawnable | undefined {
-  return offered.get(made['~tool'])
 }
 
 const taskAlone = taskSchema('All that the agent has to know: it sees nothing else.')

@@ -1,7 +1,10 @@
 import type { AnySchema, ContextOf, Extension, Input, RunResult, RunState, StandardSchemaV1 } from '@provost/core'
-import { scrubError } from '@provost/core'
+import { ProvostError, isRecord, scrubError, checkArguments, checkOptions } from '@provost/core'
+import { memoryStore } from '@provost/sessions'
 import type { ToolsIn, ToolsInput } from '@provost/tools'
 
+import { compensateSession } from '../compensation/compensate-session.ts'
+import { checkStore } from '../definition/check-store.ts'
 import {
   checkAbortOptions,
   checkAgentOptions,
@@ -10,13 +13,13 @@ import {
 } from '../definition/known-options.ts'
 import { registerAgent, resolveAgent } from '../definition/resolved-agent.ts'
 import { checkPreferred } from '../definition/validate-options.ts'
+import { checkTargets } from '../handoff/active-agent.ts'
 import { progressOf } from '../progress/progress.ts'
 import { isRunState } from '../result/run-state-data.ts'
 import { startRun } from '../run/start-run.ts'
 import { liveSession } from '../session/live-session.ts'
 import { beginSession, reopenSession } from '../session/open-session.ts'
 import { startIn } from '../session/session-runner.ts'
-import { fanOutFor } from '../teams/run-fan-out.ts'
 import { currentJoin } from '../tree/async-context.ts'
 import type {
   Agent,
@@ -29,7 +32,7 @@ import type {
 } from '../types/agent.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunHandle } from '../types/run-context.ts'
-import type { UntypedRunOptions, SessionOptions } from '../types/session.ts'
+import type { Session, SessionOptions, UntypedRunOptions } from '../types/session.ts'
 import { agentTool } from './agent-tool.ts'
 
 type OutputFrom<O> = O extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<O> : string
@@ -55,8 +58,14 @@ export function createAgent<
   const alone: AgentOptions<O, T, E> = { ...options, handoffs: [] }
   const first = resolveAgent(typeof options?.handoffs === 'function' ? alone : options)
   checkPreferred(first)
+  checkTargets(first)
   let resolved = typeof options.handoffs === 'function' ? undefined : first
-  const planned = (): ResolvedAgent => (resolved ??= resolveAgent(options))
+  function planned(): ResolvedAgent {
+    if (resolved) return resolved
+    const made = resolveAgent(options)
+    checkTargets(made)
+    return (resolved = made)
+  }
   const running = new Set<RunHandle<Output>>()
 
   function start(
@@ -93,6 +102,39 @@ export function createAgent<
   }
 
   type App = ContextOf<ToolsIn<T> | E[number] | HandedTo<H>>
+
+  async function createSession(given: UntypedSessionOptions & SessionBeginning = {}): Promise<Session<Output, App>> {
+    checkSessionOptions(given, true)
+    const { id, messages, ...opening } = given
+    const { store = planned().store, principal } = opening
+    const opened = await beginSession(planned(), store, { id, messages, principal })
+    return liveSession(
+      { agent: agentFor(opening), ownAgent: planned(), options: opening, track, compensate: compensateSession },
+      opened,
+    )
+  }
+
+  async function resumeSession(id: string, given: UntypedSessionOptions = {}): Promise<Session<Output, App>> {
+    checkSessionOptions(given, false)
+    const opened = await reopenSession(planned(), given.store ?? planned().store, id)
+    return liveSession(
+      { agent: agentFor(given), ownAgent: planned(), options: given, track, compensate: compensateSession },
+      opened,
+    )
+  }
+
+  /** Returns the session to compact. A history gets a session of its own, which nothing keeps. */
+  async function sessionOf(
+    conversation: Parameters<Agent['compact']>[0],
+  ): Promise<Pick<Session, 'compact' | 'messages'>> {
+    if (typeof conversation === 'string') return resumeSession(conversation)
+    if (isList(conversation)) return createSession({ store: memoryStore(), messages: conversation })
+    if (isRecord(conversation) && typeof conversation.compact === 'function') return conversation
+    throw new ProvostError('invalid-input', 'agent.compact takes a session, the id of one, or a list of messages.', {
+      hint: "Give a session, 'the-id' or [{ role: 'user', content: '…' }].",
+    })
+  }
+
   const agent: Agent<Output, App> = {
     name: first.name,
     get registry() {
@@ -108,28 +150,31 @@ export function createAgent<
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the run of this agent has its output type
       return (await join(agent, input, given)) as RunResult<Output>
     },
-    fanOut: (given) => fanOutFor(options, given),
     toTool: (given: ToToolOptions & Partial<AgentToolInput<AnySchema>>) => agentTool(agent, given),
     async abort(abortOptions) {
       checkAbortOptions(abortOptions, 'agent.abort')
       await Promise.all([...running].map((handle) => handle.abort(abortOptions)))
     },
-    async createSession(given: UntypedSessionOptions & SessionBeginning = {}) {
-      checkSessionOptions(given, true)
-      const { id, messages, ...opening } = given
-      const { store = planned().store, principal } = opening
-      const opened = await beginSession(planned(), store, { id, messages, principal })
-      return liveSession({ agent: agentFor(opening), ownAgent: planned(), options: opening, track }, opened)
+    createSession,
+    resumeSession,
+    async compact(conversation) {
+      const session = await sessionOf(conversation)
+      await session.compact()
+      return [...session.messages]
     },
-    async resumeSession(id: string, given: UntypedSessionOptions = {}) {
-      checkSessionOptions(given, false)
-      const opened = await reopenSession(planned(), given.store ?? planned().store, id)
-      return liveSession({ agent: agentFor(given), ownAgent: planned(), options: given, track }, opened)
+    async releaseQuarantine(id, given = {}) {
+      checkArguments('agent.releaseQuarantine', [id, given], ['text', 'object'])
+      checkOptions(given, { store: true }, 'agent.releaseQuarantine')
+      checkStore(given.store, 'agent.releaseQuarantine')
+      return (given.store ?? planned().store).releaseQuarantine(id)
     },
-    releaseQuarantine: (id, { store = planned().store } = {}) => store.releaseQuarantine(id),
   }
-  registerAgent(agent, planned)
+  registerAgent(agent, planned, first)
   return Object.freeze(agent)
+}
+
+function isList<T>(value: T): value is Extract<T, readonly unknown[]> {
+  return Array.isArray(value)
 }
 
 type UntypedSessionOptions = SessionOptions & { readonly context?: unknown }

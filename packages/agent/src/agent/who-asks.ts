@@ -1,8 +1,7 @@
 import type { Extension, Spawnable } from '@provost/core'
 
-import { isAgent, resolvedAgentOf } from '../definition/agent-registry.ts'
+import { agentBehind, isAgent, resolvedAgentOf } from '../definition/agent-registry.ts'
 import { targetOf } from '../definition/handoff.ts'
-import { agentBehind } from './agent-tool.ts'
 
 /** A part of an agent that can request an approval. */
 export interface Asker {
@@ -12,9 +11,10 @@ export interface Asker {
 }
 
 /**
- * Returns a part that can request an approval when the agent runs. This is a tool with `needsApproval`, or an extension
- * without `asks: false` whose hook can return `{ ask }` (`tool.call`, `model.response`, `handoff`). Handoff targets and
- * agents offered as tools are searched, too. Agents that a composite spawns are unknown before it runs.
+ * Returns a part that can request an approval when the agent runs. This is a tool with `needsApproval`, `stage` or
+ * `effectKey` (a call of a known effect with other arguments asks), or an extension without `asks: false` whose hook can
+ * return `{ ask }` (`tool.call`, `model.response`, `handoff`). Handoff targets and agents offered as tools are searched, too.
+ * Agents that a composite spawns are unknown before it runs.
  *
  * @returns undefined if no part can request an approval.
  */
@@ -28,7 +28,8 @@ export function whoAsks(agent: Spawnable): Asker | undefined {
     const extension = resolved.extensions.find(mayAsk)
     if (extension) return { agent: resolved.name, kind: 'extension', name: extension.name }
     for (const tool of resolved.tools.values()) {
-      if (tool['~tool'].needsApproval) return { agent: resolved.name, kind: 'tool', name: tool.name }
+      const { needsApproval, stage, effectKey } = tool['~tool']
+      if (needsApproval || stage || effectKey) return { agent: resolved.name, kind: 'tool', name: tool.name }
       const child = agentBehind(tool)
       if (child) todo.push(child)
     }

@@ -2,22 +2,23 @@ import type { Grant, Input, Json, MaybePromise, RunResult, WaitAbout } from '@pr
 import { fromErrorInfo, isPromise, joinLabels, toErrorInfo } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 
+import { report } from '../control/report.ts'
 import { joinedEntry } from '../entries/child-entries.ts'
 import { handoffsOfRun } from '../handoff/handoff-entry.ts'
 import { around } from '../hooks/around.ts'
-import { handOver, reportUndelivered } from '../inbox/child-routing.ts'
-import { createPendingInputs, notify } from '../inbox/pending-inputs.ts'
+import { openInbox } from '../inbox/inbox.ts'
 import { applyEntries, logSnapshot, readLog } from '../log/log-snapshot.ts'
 import type { Operation, Operations } from '../operations/operations.ts'
 import { clock } from '../reducers/wait-reducer.ts'
 import { brokenResult, runResult } from '../result/run-result.ts'
 import { cursorOf, localState } from '../result/run-state-data.ts'
+import { unknownRun } from '../result/session-error.ts'
 import { callOf, offsetOf } from '../state/session-state.ts'
 import { canBeAsked } from '../tools/elicitation.ts'
 import { budgetExceeded } from '../tree/budget-extension.ts'
 import { available, minGrant, usageOfBudget } from '../tree/budget.ts'
 import { noSpending } from '../tree/reservations.ts'
-import type { PendingInputs } from '../types/inputs.ts'
+import type { Inbox } from '../types/inputs.ts'
 import type { LogSnapshot } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
@@ -72,6 +73,7 @@ export interface SpawnedChild {
 
 interface RunningChild extends SpawnedChild {
   readonly snapshot: LogSnapshot
+  readonly inbox: Inbox
   readonly mirror: WaitMirror
 }
 
@@ -85,10 +87,19 @@ export async function runChildToEnd(spawned: SpawnedChild, fresh: boolean): Prom
   const { state } = ctx
   const snapshot = logSnapshot(ctx.sessionId)
   if (!fresh) applyEntries(snapshot, await readLog(agent.store, child.log))
-  const carried: RunningChild = { ...spawned, snapshot, mirror: createWaitMirror(ctx, child, snapshot) }
+  const inbox = openInbox({
+    store: agent.store,
+    log: child.log,
+    scrubber: spawned.secrets.scrubber,
+    by: ctx.options.principal?.id ?? 'run',
+    isShared: ctx.inbox.isShared,
+    isTaken: (token) => snapshot.state.resolvedWaits.has(token),
+  })
+  const carried: RunningChild = { ...spawned, snapshot, inbox, mirror: createWaitMirror(ctx, child, snapshot) }
   const { callId: runId, parentCallId: parent } = child
   const op = { kind: 'child', id: runId, parent, runId, agent: agent.name } as const
   ctx.tree.childLogs.set(child.log, snapshot.state)
+  ctx.tree.inboxes.set(runId, inbox)
   const look = (): void => operation.recheck?.()
   signal?.addEventListener('abort', look)
   try {
@@ -100,7 +111,7 @@ export async function runChildToEnd(spawned: SpawnedChild, fresh: boolean): Prom
       await join(carried, result)
       ctx.children.delete(runId)
       if (result.status !== 'suspended') {
-        reportUndelivered(ctx, child, snapshot.state)
+        await reportUndelivered(ctx, child, inbox)
         return result
       }
       const waits = [...snapshot.state.waits.keys()]
@@ -121,6 +132,7 @@ export async function runChildToEnd(spawned: SpawnedChild, fresh: boolean): Prom
   } finally {
     signal?.removeEventListener('abort', look)
     ctx.children.delete(runId)
+    ctx.tree.inboxes.delete(runId)
     if (!host.isDetached()) ctx.tree.childLogs.delete(child.log)
   }
 }
@@ -198,19 +210,14 @@ async function runChildOnce({
   operation,
   host,
   snapshot,
+  inbox,
   mirror,
   signal,
   options: wanted = {},
   within,
 }: RunningChild): Promise<RunResult<unknown>> {
   const { run } = snapshot.state
-  const pendingInputs = createPendingInputs()
-  const handed = new Set<string>()
-  const feed = (): void => {
-    forwardDecisions(child, snapshot.state, pendingInputs)
-    handOver(ctx, child, snapshot.state, pendingInputs, handed)
-  }
-  const parentRun = lineageOf({ ctx, child, secrets, snapshot, mirror, within }, pendingInputs)
+  const parentRun = lineageOf({ ctx, child, secrets, snapshot, inbox, mirror, within })
   const start = run
     ? {
         resume: localState(run.manifest, cursorOf(snapshot.state, ctx.sessionId, child.callId)),
@@ -234,6 +241,7 @@ async function runChildOnce({
       }
     },
   }
+  const feed = (): void => forwardDecisions(child, snapshot.state, inbox)
   feed()
   ctx.children.set(child.callId, live)
   operation.recheck = feed
@@ -252,7 +260,7 @@ async function runChildOnce({
   )
   const abort = (): void => {
     // Half the grace of the parent, so that the child ends before its parent stops waiting.
-    void handle.abort({ graceMs: Math.floor(ctx.graceMs / 2), onPendingApprovals: ctx.pendingPolicy() })
+    void handle.abort({ graceMs: Math.floor(ctx.graceMs() / 2), onPendingApprovals: ctx.pendingPolicy() })
   }
   const ends = signal ? [host.signal, signal] : [host.signal]
   if (ends.some(({ aborted }) => aborted)) abort()
@@ -283,29 +291,31 @@ function timeOut(
 }
 
 /** Passes decisions that the runs above received on the child's waits on to the child. */
-function forwardDecisions({ waitAnswers }: ChildState, state: SessionState, pendingInputs: PendingInputs): void {
-  let any = false
+function forwardDecisions({ waitAnswers }: ChildState, state: SessionState, inbox: Inbox): void {
   for (const [token, { value, by, at }] of waitAnswers) {
-    if (state.resolvedWaits.has(token) || pendingInputs.deliveries.has(token)) continue
+    if (state.resolvedWaits.has(token) || inbox.answers.has(token)) continue
     // An expired wait is detected by the child itself.
     if (by === clock) continue
-    pendingInputs.deliveries.set(token, { id: token, token, value, by, at })
-    any = true
+    inbox.answer({ id: token, token, value, by, at })
   }
-  if (any) notify(pendingInputs)
 }
 
-function lineageOf(
-  {
-    ctx,
-    child,
-    secrets,
-    snapshot,
-    mirror,
-    within,
-  }: Pick<RunningChild, 'ctx' | 'child' | 'secrets' | 'snapshot' | 'mirror' | 'within'>,
-  pendingInputs: PendingInputs,
-): ParentRun {
+/** Reports the inputs that a child did not take before it ended, unless their sender has withdrawn them. */
+async function reportUndelivered(ctx: RunContext, { callId }: ChildState, inbox: Inbox): Promise<void> {
+  await inbox.arriving()
+  for (const { signal } of [...inbox.unread('steer'), ...inbox.unread('queue')])
+    if (!signal?.aborted) report(ctx, unknownRun(ctx.sessionId, callId), { kind: 'listener', name: 'inbox' })
+}
+
+function lineageOf({
+  ctx,
+  child,
+  secrets,
+  snapshot,
+  inbox,
+  mirror,
+  within,
+}: Pick<RunningChild, 'ctx' | 'child' | 'secrets' | 'snapshot' | 'inbox' | 'mirror' | 'within'>): ParentRun {
   const { parentRun, logWriter, state } = ctx
   const { run } = state
   const asked = run && callOf(run, child.parentCallId)?.returnHandoff && run
@@ -321,7 +331,7 @@ function lineageOf(
     parentEvents: ctx.eventBus,
     secrets,
     snapshot,
-    pendingInputs,
+    inbox,
     canAsk: canBeAsked(ctx),
     tree: ctx.tree,
     userMessages: () => [...(parentRun?.userMessages() ?? []), ...state.userMessages],

@@ -16,7 +16,7 @@ export function judgeAgent(
   if (isSpawnable(judge)) return judge
   const agent: Spawnable = { name: 'judge' }
   const resolved = resolveAgent({ name: 'judge', model: judge, ...made })
-  registerAgent(agent, () => resolved)
+  registerAgent(agent, () => resolved, resolved)
   return agent
 }
 

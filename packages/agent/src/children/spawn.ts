@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto'
-
 import type {
   EntryOf,
   FilterDescriptor,
@@ -18,11 +16,12 @@ import { childSecrets } from '@provost/tools'
 
 import { resolvedAgentOf } from '../definition/agent-registry.ts'
 import { childAgent } from '../definition/child-agent.ts'
-import { checkSpawnOptions } from '../definition/known-team-options.ts'
+import { checkSpawnOptions } from '../definition/known-child-options.ts'
 import { spawnedEntry } from '../entries/child-entries.ts'
 import type { ContextBoundary, ContextTransfer } from '../handoff/context-boundary.ts'
 import { filterForTransfer, inputFor, resultBack } from '../handoff/context-boundary.ts'
 import { applyEntries, logSnapshot, readLog } from '../log/log-snapshot.ts'
+import { childLog } from '../messages/child-message.ts'
 import { messagesOf } from '../messages/read-input.ts'
 import { maxCompositeDepth, depthOf, diverged, keyOf, tooDeep } from '../operations/operation-key.ts'
 import { compositeStateOf } from '../reducers/composite-reducer.ts'
@@ -135,7 +134,7 @@ export function createSpawner(ctx: RunContext, call: CallState, host: SpawnHost)
         (async () => {
           const fresh = !state.run?.children.has(id)
           if (fresh) {
-            const log = `${ctx.sessionId}/child/${hash('sha256', id).slice(0, 32)}`
+            const log = childLog(ctx.sessionId, id)
             const { transfer } = options ?? {}
             // Messages that cross a context boundary carry their own labels.
             const label =

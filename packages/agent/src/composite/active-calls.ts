@@ -2,7 +2,6 @@ import type { NewEntry } from '@provost/core'
 
 import { parkedEntry } from '../entries/call-entries.ts'
 import { deliveredDecisions, dueDecisions, resolvedEntries } from '../entries/decision-entries.ts'
-import { forwardMessages } from '../inbox/child-routing.ts'
 import { callOf } from '../state/session-state.ts'
 import type { ActiveCalls, RunContext } from '../types/run-context.ts'
 import type { SessionState } from '../types/session-state.ts'
@@ -51,8 +50,7 @@ export function recheckCalls({ activeCalls }: RunContext): void {
 }
 
 /**
- * Applies decisions on waits inside composites, and messages to child runs, while calls are executing. The composites
- * resume at once.
+ * Applies decisions on waits inside composites while calls are executing. The composites resume at once.
  *
  * @returns a function that stops this and throws the first error.
  */
@@ -66,9 +64,8 @@ export function applyDecisions(ctx: RunContext): () => Promise<void> {
     try {
       do {
         again = false
-        const passed = pendingInputs.childMessages.length > 0 && (await forwardMessages(ctx))
         const entries = nestedDecisions(ctx)
-        if (!passed && entries.length === 0) continue
+        if (entries.length === 0) continue
         await logWriter.append(entries)
         recheckCalls(ctx)
         again = true
@@ -87,7 +84,7 @@ export function applyDecisions(ctx: RunContext): () => Promise<void> {
     taking = take()
   }
   pendingInputs.listeners.add(look)
-  if (state.waits.size > 0 || pendingInputs.childMessages.length > 0) look()
+  if (state.waits.size > 0) look()
   return async () => {
     pendingInputs.listeners.delete(look)
     await taking
@@ -96,7 +93,7 @@ export function applyDecisions(ctx: RunContext): () => Promise<void> {
 }
 
 /** Returns entries for decisions on waits inside composites. The loop takes the decisions on its own calls. */
-function nestedDecisions({ state, pendingInputs }: RunContext): readonly NewEntry[] {
+function nestedDecisions({ inbox, state, pendingInputs }: RunContext): readonly NewEntry[] {
   const { run } = state
   if (!run) return []
   const now = Date.now()
@@ -108,7 +105,7 @@ function nestedDecisions({ state, pendingInputs }: RunContext): readonly NewEntr
   })
   if (waits.length === 0) return []
   const inside: SessionState = { ...state, waits: new Map(waits) }
-  const delivered = deliveredDecisions(inside, pendingInputs.deliveries)
+  const delivered = deliveredDecisions(inside, inbox.answers)
   if (delivered) return resolvedEntries(inside, delivered).entries
   for (const [index, decisions] of pendingInputs.decisions.entries()) {
     const { due, early } = dueDecisions(inside, decisions)

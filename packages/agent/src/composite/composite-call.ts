@@ -3,7 +3,7 @@ import { ProvostError, deepFreeze, toJson } from '@provost/core'
 
 import { fanOut } from '../children/fan-out.ts'
 import { createSpawner } from '../children/spawn.ts'
-import { checkCallOptions, checkFanOut, checkWait } from '../definition/known-team-options.ts'
+import { checkCallOptions, checkFanOut, checkWait } from '../definition/known-child-options.ts'
 import { memoEntry, plannedEntry } from '../entries/call-entries.ts'
 import { parkingWait, resolvedEntry } from '../entries/wait-entries.ts'
 import { createCancelScope } from '../operations/cancellation.ts'
@@ -12,12 +12,14 @@ import type { Operation } from '../operations/operations.ts'
 import { createOperations } from '../operations/operations.ts'
 import { compositeStateOf } from '../reducers/composite-reducer.ts'
 import { hashJson } from '../state/entry.ts'
-import { pendingOn } from '../state/next-action.ts'
+import { canAdvance, pendingOn } from '../state/next-action.ts'
 import { callOf } from '../state/session-state.ts'
+import { registeredName } from '../state/tool-call.ts'
+import { resultOfEntry } from '../state/tool-result.ts'
 import { askInProcess } from '../tools/elicitation.ts'
 import type { CompositeCall, RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
-import { nestedResult, nameIn, runNestedCall } from './nested-call.ts'
+import { runNestedCall } from './nested-call.ts'
 
 /** What a composite call needs from its caller. */
 export interface CompositeHost {
@@ -27,6 +29,8 @@ export interface CompositeHost {
   onParkedChange(parked: boolean): void
   /** Whether an abort leaves a parked call parked. */
   staysParked(): boolean
+  /** Whether an abort holds the call, because something within it waits for an answer from outside. */
+  isHeld(): boolean
   execute(call: CallState, signal: AbortSignal): Promise<void>
   startComposite(call: CallState, signal: AbortSignal, onParkedChange: (parked: boolean) => void): CompositeCall
 }
@@ -43,7 +47,8 @@ export function createCompositeCall(
   const composite = compositeStateOf(call)
   const controller = new AbortController()
   const follow = (): void => {
-    if (operations.parked && host.staysParked()) detach()
+    const stays = operations.parked ? host.staysParked() : host.isHeld()
+    if (stays) detach()
     else controller.abort(parent.reason)
   }
 
@@ -105,7 +110,7 @@ export function createCompositeCall(
   async function runNested(operation: Operation, inner: CallState): Promise<void> {
     await runNestedCall(ctx, inner, {
       throwIfOver,
-      untilNotWaiting: () => operations.waitUntil(operation, () => inner.stage !== 'waiting'),
+      untilNotWaiting: () => operations.waitUntil(operation, () => inner.stage === 'settled' || canAdvance(inner)),
       execute: (its) => host.execute(its, controller.signal),
       async runComposite(its) {
         const nested = host.startComposite(its, controller.signal, (now) => operations.setParked(operation, now))
@@ -122,7 +127,7 @@ export function createCompositeCall(
   }
 
   function callTool(named: string | Tool, input: unknown, key: string): Promise<ToolResult> {
-    const name = typeof named === 'string' ? named : nameIn(agent, named)
+    const name = typeof named === 'string' ? named : registeredName(agent, named)
     // Secrets are tokenised, so that a repeated call equals the call in the log.
     const args = deepFreeze(ctx.secrets.scrubber.tokenise(toJson(input)))
     const same = hashJson([name, args])
@@ -144,8 +149,8 @@ export function createCompositeCall(
         ),
       )
       const inner = state.run && callOf(state.run, id)
-      if (!inner) throw new ProvostError('tool-calls-pending', `The call ${id} has no result.`)
-      return nestedResult(agent, inner)
+      if (!inner?.settled) throw new ProvostError('tool-calls-pending', `The call ${id} has no result.`)
+      return resultOfEntry(agent, inner, inner.settled)
     }
     const result = make()
     calls.set(id, { same, result })
@@ -279,7 +284,7 @@ export function createCompositeCall(
       stop(new ProvostError('tool-abandoned', `The call of ${toolName} has already ended.`))
       if (operations.size === 0) return
       const enough = Promise.withResolvers<void>()
-      const timer = setTimeout(enough.resolve, ctx.graceMs + closingMs)
+      const timer = setTimeout(enough.resolve, ctx.graceMs() + closingMs)
       await Promise.race([operations.idle(), enough.promise])
       clearTimeout(timer)
     },

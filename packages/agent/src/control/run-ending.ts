@@ -1,14 +1,15 @@
 import { types } from 'node:util'
 
+import type { Extension, Stop } from '@provost/core'
 import { ProvostError, toErrorInfo } from '@provost/core'
 
 import type { RunContext } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
-import { report } from './report.ts'
 
-/** Returns the ending that a hook's `stop` requests. */
-export function stopped(answer: { readonly stop: { readonly code: string; readonly message: string } }): RunEnding {
-  return new RunEnding('failed', { code: answer.stop.code, message: answer.stop.message })
+/** Returns the ending that the `stop` of an extension's hook requests. */
+export function stopped({ stop }: Stop, { name }: Extension): RunEnding {
+  const { code, message, hint = `The extension ${name} ended the run: check its options.` } = stop
+  return new RunEnding('failed', { code, message, hint }, undefined, { kind: 'hook', name })
 }
 
 /** Ends the run if it was aborted. */
@@ -17,15 +18,13 @@ export function stopIfAborted(ctx: RunContext): void {
 }
 
 /**
- * Handles an error of a hook that decides: the run fails closed.
- *
- * @returns the ending to throw.
+ * Returns the ending of the run for an error of a hook that decides: the run fails closed. The end of the run reports it.
  */
 export function hookFailed(ctx: RunContext, extension: string, hook: string, thrown: unknown): RunEnding {
-  if (isRunEnding(thrown)) return thrown
+  const ending = endingIn(thrown)
+  if (ending) return ending
   // A hook that stops on its signal has not failed.
   if (ctx.signal.aborted) return new RunEnding('aborted')
-  report(ctx, thrown, { kind: 'hook', name: extension })
   const error = new ProvostError(
     'hook-failed',
     `The ${hook} hook of ${extension} threw: ${toErrorInfo(thrown).message}`,
@@ -34,10 +33,13 @@ export function hookFailed(ctx: RunContext, extension: string, hook: string, thr
       cause: thrown,
     },
   )
-  return new RunEnding('failed', error.toJSON(), error)
+  return new RunEnding('failed', error.toJSON(), error, { kind: 'hook', name: extension })
 }
 
-/** Whether a hook threw the ending of the run. A revoked proxy has no prototype to compare. */
-function isRunEnding(thrown: unknown): thrown is RunEnding {
-  return !types.isProxy(thrown) && thrown instanceof RunEnding
+/** Returns the ending of the run that a hook threw, itself or as the cause of its error. */
+function endingIn(thrown: unknown): RunEnding | undefined {
+  // A revoked proxy has no prototype to compare.
+  if (types.isProxy(thrown) || !(thrown instanceof Error)) return undefined
+  if (thrown instanceof RunEnding) return thrown
+  return thrown instanceof ProvostError ? endingIn(thrown.cause) : undefined
 }

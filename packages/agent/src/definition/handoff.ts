@@ -5,7 +5,7 @@ import { tool } from '@provost/tools'
 import { longestTimerMs } from '../state/wait-deadlines.ts'
 import type { Agent, Handoff, HandoffTarget } from '../types/agent.ts'
 import { isAgent } from './agent-registry.ts'
-import { checkHandoff } from './known-team-options.ts'
+import { checkHandoff } from './known-child-options.ts'
 
 /** Options of `handoff`. */
 export interface HandoffOptions {

@@ -2,6 +2,8 @@ import type { Extension } from '@provost/core'
 import { isPromise } from '@provost/core'
 
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import { initExtension } from './init-extension.ts'
+import type { Initialised } from './init-extension.ts'
 import { resolveAgent } from './resolved-agent.ts'
 
 /** Fields of a plan that the host replaces. */
@@ -32,6 +34,7 @@ export function inheritedAgent(
           ...own.options,
           extensions: [...before, ...given.map((one) => withUniqueName(own, one, before))],
         })
+  const initialised: Initialised = new Set()
   let inits: { readonly done: Promise<void> } | undefined
   const governed: ResolvedAgent = Object.create(
     resolved,
@@ -43,9 +46,12 @@ export function inheritedAgent(
       leaseMs: host.leaseMs,
       stateKey: host.stateKey,
       prices: resolved.prices ?? host.prices,
+      get initialised() {
+        return new Set([...own.initialised, ...initialised])
+      },
       ready() {
         if (inherited.length === 0) return own.ready()
-        inits ??= { done: initialise(own, resolved, inherited) }
+        inits ??= { done: initialise(own, resolved, inherited, initialised) }
         // Retry a failed initialisation in the next run.
         inits.done.catch(() => (inits = undefined))
         return inits.done
@@ -61,10 +67,11 @@ async function initialise(
   own: ResolvedAgent,
   { infos }: ResolvedAgent,
   inherited: readonly Extension[],
+  initialised: Initialised,
 ): Promise<void> {
   const ready = own.ready()
   if (isPromise(ready)) await ready
-  for (const { init } of inherited) await init?.({ name: own.name, tools: infos })
+  for (const one of inherited) await initExtension(one, { name: own.name, tools: infos }, initialised)
 }
 
 function withUniqueName({ name }: ResolvedAgent, extension: Extension, others: readonly Extension[]): Extension {

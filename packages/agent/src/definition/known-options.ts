@@ -1,11 +1,14 @@
-import type { Decisions, KnownKeys, MovedKeys } from '@provost/core'
-import { ProvostError, checkChoice, checkOptions, isRecord } from '@provost/core'
+import type { CheckedKeys, Decisions, KnownKeys, MovedKeys, RemoteError } from '@provost/core'
+import { ProvostError, checkOptions, isRecord, oneOf } from '@provost/core'
 import { checkModel, checkSettings } from '@provost/provider'
+import { checkSessionId } from '@provost/sessions'
 
 import type { AgentOptions, SessionBeginning } from '../types/agent.ts'
-import type { ResumeOptions, RunOptions, Session, SessionOptions } from '../types/session.ts'
+import type { CompensateOptions, ResumeOptions, RunOptions, Session, SessionOptions } from '../types/session.ts'
 import type { AbortOptions } from '../types/stream.ts'
+import { checkStore } from './check-store.ts'
 import { movedAgentKeys, movedRunKeys, movedSessionKeys } from './moved-options.ts'
+import { atLeastOne, given, invalidOption, itemsOf, listOf, required } from './option-checks.ts'
 
 const agentKeys = {
   name: true,
@@ -15,6 +18,7 @@ const agentKeys = {
   tools: true,
   toolCollisions: true,
   handoffs: true,
+  skills: true,
   extensions: true,
   output: true,
   settings: true,
@@ -30,6 +34,9 @@ const agentKeys = {
   resultReaders: true,
   prices: true,
   sendMode: true,
+  followUps: true,
+  getSteering: true,
+  getFollowUp: true,
   allowSystemMessages: true,
   stateKey: true,
   hookTimeoutMs: true,
@@ -43,85 +50,27 @@ export function checkAgentOptions(options: unknown): void {
   if (isRecord(options)) checkOptions(options, agentKeys, 'createAgent', movedAgentKeys)
 }
 
-const runKeys = {
-  session: true,
-  sessionId: true,
+const followUps = oneOf('each', 'merge')
+const sendMode = oneOf('steer', 'queue')
+
+const streamKeys = {
   principal: true,
   signal: true,
   onApproval: true,
+  onBatch: true,
   onInput: true,
-  model: true,
-  settings: true,
-  maxSteps: true,
+  model: given(checkModel),
+  settings: given(checkSettings),
+  maxSteps: atLeastOne,
   getSteering: true,
   getFollowUp: true,
+  followUps,
   hostBytes: true,
   logBytes: true,
   context: true,
-} satisfies KnownKeys<RunOptions & { readonly context?: unknown }>
+} satisfies CheckedKeys<Omit<RunOptions, 'session' | 'sessionId'> & { readonly context?: unknown }>
 
-const decisionKeys = {
-  approvals: true,
-  toolResults: true,
-  uncertain: true,
-  inputs: true,
-} satisfies KnownKeys<Decisions>
-
-const resumeKeys = { ...runKeys, ...decisionKeys } satisfies KnownKeys<ResumeOptions & { readonly context?: unknown }>
-
-const inState = 'Pass the state of the run in place of an input: agent.run(result.state, { … }).'
-const movedToState: MovedKeys = {
-  ...movedRunKeys,
-  ...Object.fromEntries(Object.keys(decisionKeys).map((name) => [name, inState])),
-}
-
-/**
- * Rejects unknown and invalid options of a run.
- *
- * @param resumes whether the run resumes from a state and takes decisions.
- * @throws ProvostError `unknown-option`, `invalid-option`, `invalid-model`
- */
-export function checkRunOptions(options: unknown, resumes: boolean, where: string): void {
-  if (options === undefined) return
-  if (resumes) checkOptions(options, resumeKeys, where, movedRunKeys)
-  else checkOptions(options, runKeys, where, movedToState)
-  if (!isRecord(options)) return
-  const { model, settings, maxSteps } = options
-  if (model !== undefined) checkModel(model, where)
-  checkSettings(settings, where)
-  // Written as `!(a >= b)` so that NaN, which would mean no limit, is rejected.
-  if (maxSteps !== undefined && !(typeof maxSteps === 'number' && maxSteps >= 1)) {
-    throw new ProvostError('invalid-option', `The option maxSteps of ${where} is ${shown(maxSteps)}.`, {
-      hint: 'Give a number from 1.',
-    })
-  }
-  if (resumes) checkDecisions(options, where)
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'number' ? String(value) : `of type ${typeof value}`
-}
-
-const approvalKeys = {
-  id: true,
-  decision: true,
-  by: true,
-  reason: true,
-  args: true,
-  sticky: true,
-  propose: true,
-} satisfies KnownKeys<Item<'approvals'>>
-
-const resultKeys = { callId: true, output: true, by: true } satisfies KnownKeys<Item<'toolResults'>>
-
-const uncertainKeys = {
-  callId: true,
-  decision: true,
-  output: true,
-  by: true,
-} satisfies KnownKeys<Item<'uncertain'>>
-
-const inputKeys = { id: true, value: true } satisfies KnownKeys<Item<'inputs'>>
+const runKeys = { session: true, sessionId: given(checkSessionId), ...streamKeys } satisfies CheckedKeys<RunOptions>
 
 type Item<K extends keyof Decisions> = NonNullable<Decisions[K]>[number]
 
@@ -137,86 +86,131 @@ const movedDecisions: MovedKeys = {
   answer: 'Name it "value".',
 }
 
+const verdict = required('approve', 'deny')
+const approvalKeys = {
+  ...{ id: true, decision: verdict, by: true, reason: true, args: true, sticky: true, propose: true },
+} satisfies CheckedKeys<Item<'approvals'>>
+const batchKeys = {
+  ...{ id: true, decision: verdict, by: true, reason: true, except: true, edits: true, propose: true },
+} satisfies CheckedKeys<Item<'batches'>>
+const resultKeys = { callId: true, output: true, error: true, by: true } satisfies KnownKeys<Item<'toolResults'>>
+const uncertainKeys = {
+  ...{ callId: true, decision: required('retry', 'done', 'fail'), output: true, by: true },
+} satisfies CheckedKeys<Item<'uncertain'>>
+const inputKeys = { id: true, value: true } satisfies KnownKeys<Item<'inputs'>>
+
+const decisionKeys = {
+  approvals: listOf(approvalKeys, movedDecisions),
+  batches: listOf(batchKeys, movedDecisions, checkBatch),
+  toolResults: listOf(resultKeys, movedDecisions, checkRemoteResult),
+  uncertain: listOf(uncertainKeys, movedDecisions),
+  inputs: listOf(inputKeys, movedDecisions),
+} satisfies CheckedKeys<Decisions>
+
+const resumeKeys = { ...runKeys, ...decisionKeys } satisfies CheckedKeys<ResumeOptions>
+
+const inState = 'Pass the state of the run in place of an input: agent.run(result.state, { … }).'
+const movedToState: MovedKeys = {
+  ...movedRunKeys,
+  ...Object.fromEntries(Object.keys(decisionKeys).map((name) => [name, inState])),
+}
+
+/**
+ * Rejects unknown and invalid options of a run.
+ *
+ * @param resumes whether the run resumes from a state and takes decisions.
+ * @throws ProvostError `unknown-option`, `invalid-option`, `invalid-model`
+ */
+export function checkRunOptions(options: unknown, resumes: boolean, where: string): void {
+  if (resumes) checkOptions(options, resumeKeys, where, movedRunKeys)
+  else checkOptions(options, runKeys, where, movedToState)
+}
+
+/** @throws ProvostError `unknown-option`, `invalid-option`, `invalid-model` */
+export function checkStreamOptions(options: unknown): void {
+  const its = 'session.stream always uses its own session. Remove it.'
+  checkOptions(options, streamKeys, 'session.stream', { ...movedToState, session: its, sessionId: its })
+}
+
 /**
  * Rejects decisions with unknown fields or choices: the run would continue to wait.
  *
- * @throws ProvostError `unknown-option`, `invalid-option`
+ * @throws ProvostError `unknown-option`, `invalid-option`, `invalid-options`
  */
 export function checkDecisions(decisions: unknown, where: string): void {
-  if (!isRecord(decisions)) return checkOptions(decisions, decisionKeys, where)
-  const { approvals, toolResults, uncertain, inputs } = decisions
-  for (const [at, one] of listOf(approvals, 'approvals', where).entries()) {
-    checkItem(one, approvalKeys, `approvals[${at}] of ${where}`, ['approve', 'deny'])
-  }
-  for (const [at, one] of listOf(toolResults, 'toolResults', where).entries()) {
-    checkItem(one, resultKeys, `toolResults[${at}] of ${where}`)
-  }
-  for (const [at, one] of listOf(uncertain, 'uncertain', where).entries()) {
-    checkItem(one, uncertainKeys, `uncertain[${at}] of ${where}`, ['retry', 'done', 'fail'])
-  }
-  for (const [at, one] of listOf(inputs, 'inputs', where).entries()) {
-    checkItem(one, inputKeys, `inputs[${at}] of ${where}`)
-  }
-}
-
-/** Rejects an object with anything but valid decisions. */
-export function checkOnlyDecisions(decisions: unknown, where: string): void {
   checkOptions(decisions, decisionKeys, where, { decisions: 'Give its lists themselves.' })
-  checkDecisions(decisions, where)
 }
 
-function listOf(value: unknown, name: string, where: string): readonly unknown[] {
-  if (value === undefined) return []
-  if (Array.isArray(value)) return value
-  throw new ProvostError('invalid-options', `"${name}" of ${where} is not a list.`, { hint: `Write ${name}: [ … ].` })
+/** Rejects rows that are not named by a list and a record: a row that was meant to be struck would run. */
+function checkBatch({ decision, except = [], edits = {} }: Readonly<Record<string, unknown>>, where: string): void {
+  const strikes = itemsOf(except, 'except', where)
+  if (!strikes.every((id) => typeof id === 'string') || !isRecord(edits)) {
+    throw new ProvostError('invalid-options', `${isRecord(edits) ? '"except"' : '"edits"'} of ${where} is invalid.`, {
+      hint: 'Write except: [approval.id] and edits: { [approval.id]: args }.',
+    })
+  }
+  if (decision === 'approve' || strikes.length + Object.keys(edits).length === 0) return
+  throw new ProvostError('invalid-options', `${where} denies the batch and has "except" or "edits".`, {
+    hint: 'Write decision: \'approve\' with the rows to strike in "except", or deny without them.',
+  })
 }
 
-function checkItem(
-  item: unknown,
-  known: Readonly<Record<string, true>>,
-  where: string,
-  words?: readonly string[],
-): void {
-  checkOptions(item, known, where, movedDecisions)
-  if (!words) return
-  const { decision }: Record<string, unknown> = isRecord(item) ? item : {}
-  checkChoice(decision ?? null, words, 'decision', where)
+const errorKeys = { message: true, code: true } satisfies KnownKeys<RemoteError>
+
+/** Rejects a remote result that does not say how the call ended, or says it twice. */
+function checkRemoteResult(result: Readonly<Record<string, unknown>>, where: string): void {
+  const { output, error } = result
+  if (error === undefined ? !('output' in result) : output !== undefined) {
+    const what = error === undefined ? 'neither "output" nor "error"' : '"output" and "error"'
+    throw new ProvostError('invalid-options', `${where} has ${what}.`, {
+      hint: 'Write { callId, output } for a result, or { callId, error: { message, code? } } for a failure.',
+    })
+  }
+  if (error === undefined) return
+  checkOptions(error, errorKeys, `"error" of ${where}`)
+  const { message, code = '' }: Record<string, unknown> = isRecord(error) ? error : {}
+  const at = typeof message !== 'string' ? 'message' : typeof code !== 'string' ? 'code' : undefined
+  if (at === undefined) return
+  throw new ProvostError('invalid-options', `"${at}" in "error" of ${where} is not a text.`, {
+    hint: "Write error: { message: 'the reason' }.",
+  })
 }
 
 const sessionKeys = {
-  store: true,
-  sendMode: true,
+  store: given(checkStore),
+  sendMode,
+  followUps,
   principal: true,
   onApproval: true,
+  onBatch: true,
   onInput: true,
   extensions: true,
   context: true,
-} satisfies KnownKeys<SessionOptions & { readonly context?: unknown }>
+} satisfies CheckedKeys<SessionOptions & { readonly context?: unknown }>
 
-const beginningKeys = { id: true, messages: true } satisfies KnownKeys<SessionBeginning>
+const newSessionKeys = { ...sessionKeys, id: true, messages: true } satisfies CheckedKeys<
+  SessionOptions & SessionBeginning & { readonly context?: unknown }
+>
 
 /** @throws ProvostError `unknown-option`, `invalid-option` */
 export function checkSessionOptions(options: unknown, begins: boolean): void {
-  const where = begins ? 'createSession' : 'resumeSession'
   const onlyNew = 'Give it to createSession.'
-  if (begins) checkOptions(options, { ...sessionKeys, ...beginningKeys }, where, movedSessionKeys)
-  else checkOptions(options, sessionKeys, where, { ...movedSessionKeys, id: onlyNew, messages: onlyNew })
-  if (isRecord(options)) checkChoice(options['sendMode'], ['steer', 'queue'], 'sendMode', where)
+  if (begins) checkOptions(options, newSessionKeys, 'createSession', movedSessionKeys)
+  else checkOptions(options, sessionKeys, 'resumeSession', { ...movedSessionKeys, id: onlyNew, messages: onlyNew })
 }
 
-const abortKeys = { drain: true, graceMs: true, onPendingApprovals: true } satisfies KnownKeys<AbortOptions>
+const abortKeys = {
+  drain: true,
+  graceMs: true,
+  onPendingApprovals: oneOf('deny', 'hold', 'fail'),
+} satisfies CheckedKeys<AbortOptions>
 
 /** @throws ProvostError `unknown-option`, `invalid-option` */
 export function checkAbortOptions(options: AbortOptions | undefined, where: string): void {
   checkOptions(options, abortKeys, where)
-  checkChoice(options?.onPendingApprovals, ['deny', 'hold', 'fail'], 'onPendingApprovals', where)
 }
 
-const sendKeys = {
-  mode: true,
-  signal: true,
-  to: true,
-} satisfies KnownKeys<NonNullable<Parameters<Session['send']>[1]>>
+const sendKeys = { mode: true, signal: true, to: true } satisfies KnownKeys<NonNullable<Parameters<Session['send']>[1]>>
 
 /** @throws ProvostError `unknown-option` */
 export function checkSendOptions(options: unknown): void {
@@ -227,12 +221,9 @@ export function checkSendOptions(options: unknown): void {
   })
 }
 
-const deliverKeys = {
-  mode: true,
-  key: true,
-  maxSteps: true,
-  to: true,
-} satisfies KnownKeys<NonNullable<Parameters<Session['deliver']>[1]>>
+const deliverKeys = { mode: true, key: true, maxSteps: true, to: true, data: true } satisfies KnownKeys<
+  NonNullable<Parameters<Session['deliver']>[1]>
+>
 
 /** @throws ProvostError `unknown-option` */
 export function checkDeliverOptions(options: unknown): void {
@@ -241,12 +232,29 @@ export function checkDeliverOptions(options: unknown): void {
   })
 }
 
-const { session: _session, sessionId: _sessionId, ...streamKeys } = runKeys
+const compensateKeys = {
+  since: given(checkMoment),
+  agents: true,
+  onApproval: true,
+  decisions: decisionsOf,
+  signal: true,
+} satisfies CheckedKeys<CompensateOptions>
 
-/** @throws ProvostError `unknown-option`, `invalid-option`, `invalid-model` */
-export function checkStreamOptions(options: unknown): void {
-  const its = 'session.stream always uses its own session. Remove it.'
-  const where = 'session.stream'
-  checkOptions(options, streamKeys, where, { ...movedToState, session: its, sessionId: its })
-  checkRunOptions(options, false, where)
+/** @throws ProvostError `unknown-option`, `invalid-option` */
+export function checkCompensateOptions(options: CompensateOptions): void {
+  checkOptions(options, compensateKeys, 'session.compensate', {
+    approve: 'Pass onApproval, or decisions with approvals.',
+  })
+}
+
+function checkMoment(since: unknown, where: string): void {
+  const isMoment =
+    since instanceof Date ? !Number.isNaN(since.getTime()) : Number(since) >= 0 || typeof since === 'string'
+  if (!isMoment)
+    throw invalidOption('since', where, since, 'Give an offset in the log, the id of a message, or a Date.')
+}
+
+/** The check of an option with decisions. */
+export function decisionsOf(decisions: unknown, name: string, where: string): void {
+  checkDecisions(decisions, `"${name}" of ${where}`)
 }

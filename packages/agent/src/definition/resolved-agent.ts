@@ -1,13 +1,15 @@
-import type { Extension, Label, MaybePromise, Skill, Tool, ToolInfo } from '@provost/core'
+import type { Extension, Label, MaybePromise, Tool, ToolInfo } from '@provost/core'
 import { ProvostError, defineExtension, isPromise, isRecord, joinLabels } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
-import type { ToolOffer, ToolSource } from '@provost/tools'
+import type { ModelTool, ToolOffer, ToolSource } from '@provost/tools'
 import {
   buildRegistry,
   checkSandboxes,
   createSecretScope,
+  modelTool,
   nodeRuntime,
   resultLimits,
+  skillCatalogue,
   toolCache,
   toolInputs,
   toolSearch,
@@ -18,15 +20,15 @@ import { defaultHookTimeoutMs } from '../hooks/hook-time.ts'
 import { nameOf } from '../prompt/model-name.ts'
 import { byteLimitsIn, defaultByteLimits } from '../tree/byte-meter.ts'
 import type { AgentOptions } from '../types/agent.ts'
-import type { ModelTool, ResolvedAgent } from '../types/resolved-agent.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import { isAgentic } from './agentic.ts'
 import { handoffTool, handoffsOf } from './handoff.ts'
-import { modelTool } from './model-tool.ts'
-import { checkSkills, skillTool } from './skills.ts'
+import { initExtension, prepareTool } from './init-extension.ts'
+import type { Initialised } from './init-extension.ts'
 import { checkOptions, outputSchemaOf, toolsOf } from './validate-options.ts'
 
 /** The default `leaseMs` of an agent: milliseconds until the lease of a dead writer expires. */
-export const defaultLeaseMs = 30_000
+const defaultLeaseMs = 30_000
 
 export { registerAgent, resolvedAgentOf } from './agent-registry.ts'
 
@@ -45,7 +47,9 @@ export function resolveAgent(options: AgentOptions): ResolvedAgent {
   const own = toolsOf(name, options.tools ?? [])
   const targets = handoffsOf(name, options.handoffs).map((handoff) => ({ handoff, tool: handoffTool(handoff) }))
   const given = options.extensions ?? []
-  const extensions = [
+  const skills = [...(options.skills ?? []), ...given.flatMap((extension) => extension.skills)]
+  const catalogue = skills.length > 0 ? [skillCatalogue(name, skills)] : []
+  const named = [
     ...toolExtensions(
       own,
       given,
@@ -53,16 +57,16 @@ export function resolveAgent(options: AgentOptions): ResolvedAgent {
       () => infos,
     ),
     ...given,
-    ...limits(own, given, options.resultReaders),
+    ...limits(own, [...given, ...catalogue], options),
   ]
-  const doubled = extensions.find((one) => extensions.some((other) => other !== one && other.name === one.name))
+  const doubled = named.find((one) => named.some((other) => other !== one && other.name === one.name))
   if (doubled) {
     throw new ProvostError('duplicate-extension', `Agent ${name} has two extensions named ${doubled.name}.`, {
       hint: 'Give each a unique name: memos, entries and events are stored under it.',
     })
   }
-  const skills = extensions.flatMap((extension) => extension.skills)
-  checkSkills(name, skills)
+  // An extension of the application may have the name of the catalogue.
+  const extensions = [...named, ...catalogue]
   const {
     registry,
     byName: tools,
@@ -72,7 +76,6 @@ export function resolveAgent(options: AgentOptions): ResolvedAgent {
       name,
       own,
       extensions,
-      skills,
       targets.map(({ tool }) => tool),
     ),
     options.toolCollisions,
@@ -91,7 +94,8 @@ export function resolveAgent(options: AgentOptions): ResolvedAgent {
     return made
   }
   let wireTools: readonly ModelTool[] | undefined
-  let initialised: { readonly done: MaybePromise<void> } | undefined
+  let started: { readonly done: MaybePromise<void> } | undefined
+  const initialised: Initialised = new Set()
   let lazyStore = store
   return {
     name,
@@ -120,7 +124,6 @@ export function resolveAgent(options: AgentOptions): ResolvedAgent {
         return target ? [[tool.name, target.handoff] as const] : []
       }),
     ),
-    skills,
     extensions,
     listeners: [],
     hooks: hookTable(extensions),
@@ -144,6 +147,7 @@ export function resolveAgent(options: AgentOptions): ResolvedAgent {
     reasoning: options.reasoningRetention ?? 'keep',
     ...(options.prices && { prices: options.prices }),
     sendMode: options.sendMode ?? 'steer',
+    followUps: options.followUps ?? 'each',
     allowSystemMessages: options.allowSystemMessages ?? false,
     ...(options.stateKey !== undefined && { stateKey: options.stateKey }),
     manifest: Object.freeze({
@@ -154,12 +158,13 @@ export function resolveAgent(options: AgentOptions): ResolvedAgent {
     }),
     options,
     info: (tool) => tools.get(tool) ?? unknownTool(tool),
+    initialised,
     ready() {
-      if (initialised) return initialised.done
-      const done = initialise(name, extensions, infos, offered)
-      initialised = { done }
+      if (started) return started.done
+      const done = initialise(name, extensions, infos, offered, initialised)
+      started = { done }
       // Retry a failed initialisation in the next run.
-      if (isPromise(done)) Promise.resolve(done).catch(() => (initialised = undefined))
+      if (isPromise(done)) Promise.resolve(done).catch(() => (started = undefined))
       return done
     },
   }
@@ -174,7 +179,6 @@ function toolOffers(
   agent: string,
   own: readonly Tool[],
   extensions: readonly Extension[],
-  skills: readonly Skill[],
   handoffs: readonly Tool[],
 ): readonly ToolOffer[] {
   const source: ToolSource = { kind: 'agent', name: agent }
@@ -182,9 +186,6 @@ function toolOffers(
     { source, tools: own.filter((tool) => tool.set === undefined) },
     { source, tools: own.filter((tool) => tool.set !== undefined) },
     ...extensions.map(({ name, tools }): ToolOffer => ({ source: { kind: 'extension', name }, tools })),
-    ...(skills.length > 0
-      ? [{ source: { kind: 'extension', name: 'skills' } as const, tools: [skillTool(skills)] }]
-      : []),
     ...(handoffs.length > 0 ? [{ source: { kind: 'extension', name: 'handoffs' } as const, tools: handoffs }] : []),
   ]
 }
@@ -208,11 +209,10 @@ function toolExtensions(
 function limits(
   own: readonly Tool[],
   extensions: readonly Extension[],
-  readers: AgentOptions['resultReaders'],
+  { resultReaders: readers }: AgentOptions,
 ): readonly Extension[] {
   const tools = [...own, ...extensions.flatMap((extension) => extension.tools)]
-  const idle = tools.length === 0 && readers === undefined && extensions.every(({ skills }) => skills.length === 0)
-  return idle ? [] : [resultLimits(tools, readers)]
+  return tools.length === 0 && readers === undefined ? [] : [resultLimits(tools, readers)]
 }
 
 function unknownTool(name: string): ToolInfo {
@@ -233,15 +233,16 @@ function initialise(
   extensions: readonly Extension[],
   tools: readonly ToolInfo[],
   offered: readonly Tool[],
+  initialised: Initialised,
 ): MaybePromise<void> {
   const waits: PromiseLike<unknown>[] = []
-  for (const tool of offered) {
-    const done = tool['~tool'].prepare?.()
-    if (isPromise(done)) waits.push(done)
+  const begin = (done: MaybePromise<void>): void => {
+    if (!isPromise(done)) return
+    waits.push(done)
+    // A later `init` may throw before all are awaited.
+    done.then(undefined, () => {})
   }
-  for (const { init } of extensions) {
-    const done = init?.({ name, tools })
-    if (isPromise(done)) waits.push(done)
-  }
+  for (const tool of offered) begin(prepareTool(tool, extensions))
+  for (const extension of extensions) begin(initExtension(extension, { name, tools }, initialised))
   return waits.length > 0 ? Promise.all(waits).then(() => {}) : undefined
 }

@@ -6,6 +6,7 @@ import { jsonSchemaOf, listTools } from '@provost/tools'
 
 import type { AgentOptions } from '../types/agent.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import { checkStore } from './check-store.ts'
 
 /** Options as they come from JavaScript, or through an `any`. */
 type Unchecked = { readonly [K in keyof AgentOptions]: unknown }
@@ -26,11 +27,20 @@ export function checkOptions(options: Unchecked): void {
     throw invalid(name, 'has no model', "Give it an AI SDK model or a string such as 'anthropic/claude-sonnet-5'.")
   }
   checkModel(model, `agent ${name}`)
+  checkStore(options.store, `agent ${name}`)
   checkSettings(options.settings, `agent ${name}`)
   checkPrices(options.prices, `agent ${name}`)
   checkChoice(options.reasoningRetention, ['keep', 'strip'], 'reasoningRetention', `agent ${name}`)
+  checkChoice(options.followUps, ['each', 'merge'], 'followUps', `agent ${name}`)
   checkChoice(options.allowSystemMessages, [true, false], 'allowSystemMessages', `agent ${name}`)
-  checkList(name, 'extensions', extensions, 'skills', 'defineExtension({ name, hooks })')
+  checkExtensions(name, extensions)
+  if (options.skills !== undefined && !Array.isArray(options.skills)) {
+    throw invalid(
+      name,
+      'has "skills" that are not an array',
+      'Give skills: [{ name, when, content }] or loadSkills(dir).',
+    )
+  }
   if (output !== undefined && !isStandardSchema(output)) {
     throw invalid(
       name,
@@ -51,6 +61,11 @@ export function checkOptions(options: Unchecked): void {
   }
   if (sendMode !== 'steer' && sendMode !== 'queue') {
     throw invalid(name, `has sendMode: ${JSON.stringify(sendMode)}`, "Give 'steer' or 'queue'.")
+  }
+  for (const option of ['getSteering', 'getFollowUp'] as const) {
+    const callback = options[option]
+    if (callback === undefined || typeof callback === 'function') continue
+    throw invalid(name, `has a "${option}" that is not a function`, `Give ${option}: () => […].`)
   }
   if (stateKey !== undefined && !isKey(stateKey)) {
     throw invalid(
@@ -129,12 +144,21 @@ function isKey(key: unknown): boolean {
   return (typeof key === 'string' || key instanceof Uint8Array) && key.length >= 16
 }
 
-function checkList(agent: string, option: string, list: unknown, mark: string, maker: string): void {
-  if (!Array.isArray(list)) throw invalid(agent, `has "${option}" that are not an array`, `Give ${option}: [${maker}].`)
-  for (const [index, item] of list.entries()) {
-    if (isRecord(item) && item[mark] !== undefined) continue
-    throw invalid(agent, `has ${option}[${index}], which was not made with ${maker}`, `Make it with ${maker}.`)
+function checkExtensions(agent: string, list: unknown): void {
+  const maker = 'defineExtension({ name, tools, hooks })'
+  if (!Array.isArray(list)) {
+    throw invalid(agent, 'has "extensions" that are not an array', `Give extensions: [${maker}].`)
   }
+  for (const [index, item] of list.entries()) {
+    if (isExtension(item)) continue
+    throw invalid(agent, `has extensions[${index}], which was not made with defineExtension`, `Make it with ${maker}.`)
+  }
+}
+
+function isExtension(item: unknown): boolean {
+  if (!isRecord(item)) return false
+  const { name, tools, skills, hooks } = item
+  return typeof name === 'string' && Array.isArray(tools) && Array.isArray(skills) && isRecord(hooks)
 }
 
 /**

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import type { Message, MessageInit } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
-import type { Messages } from '../types/session.ts'
+import type { MessageBatch, Messages } from '../types/session.ts'
 
 /** A range of messages and its replacement. */
 export interface Edit {
@@ -18,6 +18,9 @@ export interface MessageSource {
   current(): readonly Message[]
   edit(edit: Edit): void
   transaction<T>(work: (draft: Messages) => T): T
+  batch(): MessageBatch
+  /** Present for the draft of a batch. */
+  commit?(): void
 }
 
 type Edits = Omit<Messages, keyof ReadonlyArray<Message>>
@@ -26,6 +29,8 @@ type Edits = Omit<Messages, keyof ReadonlyArray<Message>>
  * Returns a live list of messages that reads like an array and changes only by its own methods. It copies nothing, so
  * reading has no cost, however long the list is.
  */
+export function guardedMessages(source: MessageSource & Pick<MessageBatch, 'commit'>): MessageBatch
+export function guardedMessages(source: MessageSource): Messages
 export function guardedMessages(source: MessageSource): Messages {
   const { current } = source
   const indexOf = (id: string): number => {
@@ -56,7 +61,9 @@ export function guardedMessages(source: MessageSource): Messages {
       splice(at, end - at + 1, ...insert)
     },
     replace: (id, message) => splice(indexOf(id), 1, message),
-    transaction: (work) => source.transaction(work),
+    transaction: <T>(work: (draft: Messages) => T) => source.transaction(work),
+    batch: () => source.batch(),
+    ...(source.commit && { commit: () => source.commit?.() }),
   }
 
   const target: Message[] = []
@@ -85,7 +92,7 @@ export function guardedMessages(source: MessageSource): Messages {
   return list as Messages
 }
 
-const anyEdit = 'append, splice, replaceRange, replace or transaction'
+const anyEdit = 'append, splice, replaceRange, replace, transaction or batch'
 /** What to use instead of an array's own method. */
 const instructions: ReadonlyMap<string, string> = new Map([
   ['push', 'append(…messages)'],

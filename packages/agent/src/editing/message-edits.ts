@@ -1,24 +1,27 @@
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 
 import type { Label, Message, MessageInit, NewEntry } from '@provost/core'
 import {
   ProvostError,
   fillLabel,
+  isPromise,
   isRecord,
   joinLabels,
   labelOf,
   toJson,
   trustedLabel,
   untrustedLabel,
+  checkArguments,
 } from '@provost/core'
+import { checkHistory } from '@provost/sessions'
 
 import { messageOf } from '../messages/message.ts'
 import { newEntry } from '../state/entry.ts'
 import type { SessionState } from '../types/session-state.ts'
-import type { Messages } from '../types/session.ts'
-import type { Edit } from './guarded-messages.ts'
+import type { MessageBatch, Messages } from '../types/session.ts'
+import type { Edit, MessageSource } from './guarded-messages.ts'
 import { guardedMessages } from './guarded-messages.ts'
-import { checkHistory } from './validate-history.ts'
 
 /** The edits of a session's messages that are not in the log yet. */
 export interface MessageEdits {
@@ -54,32 +57,54 @@ export function createMessageEdits(
   }
 
   const own = { runId: sessionId, step: 0, agent }
-  const messages = guardedMessages({
-    current,
-    edit(edit) {
-      open()
-      const { after, entry } = applied(current(), edit)
-      commit(after, [entry])
-    },
-    transaction(work) {
-      open()
-      let draft = current()
-      const drafts: NewEntry[] = []
-      const transaction: Messages['transaction'] = (nested) => nested(list)
-      const list = guardedMessages({
-        current: () => draft,
-        edit(edit) {
-          const { after, entry } = applied(draft, edit)
-          draft = after
-          drafts.push(entry)
-        },
-        transaction,
-      })
-      const answer = work(list)
-      if (drafts.length > 0) commit(draft, drafts)
-      return answer
-    },
-  })
+  const messages = guardedMessages(sourceOf({ current, open, apply: commit }))
+
+  function sourceOf(target: EditTarget): MessageSource {
+    return {
+      current: () => target.current(),
+      edit(edit) {
+        target.open()
+        const { after, entry } = applied(target.current(), edit)
+        target.apply(after, [entry])
+      },
+      transaction(work) {
+        checkArguments('session.messages.transaction', [work], ['function'])
+        return inOneGo(draftOf(target), work)
+      },
+      batch: () => draftOf(target).list,
+    }
+  }
+
+  /** Returns a copy of the messages to edit. Its edits reach the target at the commit, with one validation. */
+  function draftOf(target: EditTarget): Draft {
+    target.open()
+    const base = [...target.current()]
+    let draft: readonly Message[] = base
+    const drafts: NewEntry[] = []
+    let isOver = false
+    const draftOpen = (): void => {
+      if (isOver) throw draftOver()
+    }
+    const source = sourceOf({
+      current: () => draft,
+      open: draftOpen,
+      apply(after, made) {
+        draft = after
+        drafts.push(...made)
+      },
+    })
+    const list = guardedMessages({
+      ...source,
+      commit() {
+        draftOpen()
+        target.open()
+        if (!isDeepStrictEqual(base, [...target.current()])) throw changedMeanwhile()
+        if (drafts.length > 0) target.apply(draft, drafts)
+        isOver = true
+      },
+    })
+    return { list, end: () => (isOver = true) }
+  }
 
   function applied(
     before: readonly Message[],
@@ -125,20 +150,63 @@ export function createMessageEdits(
   }
 }
 
+/** Messages that a draft edits: those of the session, or of an outer draft. */
+interface EditTarget {
+  current(): readonly Message[]
+  /** Throws if it may not be edited now. */
+  open(): void
+  apply(after: readonly Message[], entries: readonly NewEntry[]): void
+}
+
+interface Draft {
+  readonly list: MessageBatch
+  /** Refuses all further edits. */
+  end(): void
+}
+
+function inOneGo<T>({ list, end }: Draft, work: (draft: Messages) => T): T {
+  try {
+    const answer = work(list)
+    if (isPromise(answer)) {
+      // Its later edits fail, and the caller already receives an error.
+      answer.then(undefined, () => {})
+      throw new ProvostError('async-transaction', 'The callback of transaction() returned a promise.', {
+        hint: 'Use const draft = session.messages.batch(), await what you need, then draft.commit().',
+      })
+    }
+    list.commit()
+    return answer
+  } finally {
+    end()
+  }
+}
+
+function draftOver(): ProvostError {
+  return new ProvostError('draft-over', 'The draft of these messages is committed or rolled back.', {
+    hint: 'Edit session.messages, or start another batch().',
+  })
+}
+
+function changedMeanwhile(): ProvostError {
+  return new ProvostError('messages-changed', 'The messages changed since batch() was called.', {
+    hint: 'Start another batch() and make its edits again. Nothing of this one was applied.',
+  })
+}
+
 /**
  * Returns a message as an edit inserts it. Without a label it gets the label of the messages that it replaces, so that
  * rewriting does not make data trusted.
  */
 function entering(init: MessageInit, id: string, agent: string, removed: readonly Message[]): Message {
-  const { role = 'user', content, label } = checked(init)
+  const { role = 'user', content, label, data } = checked(init)
   const own: Label = role === 'user' ? trustedLabel : untrustedLabel('edit')
   const base = joinLabels(own, ...removed.map(labelOf))
-  return messageOf({ role, content, label: fillLabel(label, base) }, id, base, agent)
+  return messageOf({ role, content, label: fillLabel(label, base), data }, id, base, agent)
 }
 
 /** Copies the message, so that the caller's is not frozen. */
 function checked(init: MessageInit): MessageInit {
-  const { role, content, label }: Partial<MessageInit> = isRecord(init) ? init : {}
+  const { role, content, label, data }: Partial<MessageInit> = isRecord(init) ? init : {}
   if (typeof content !== 'string' && !Array.isArray(content)) {
     throw new ProvostError('invalid-messages', 'The edit has a message without content.', {
       hint: "Pass { role, content: 'text' } or { role, content: [parts] }.",
@@ -146,5 +214,5 @@ function checked(init: MessageInit): MessageInit {
   }
   const copy: unknown = typeof content === 'string' ? content : toJson(content)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a JSON copy of what the compiler has checked
-  return { ...(role && { role }), content: copy as MessageInit['content'], ...(label && { label }) }
+  return { ...(role && { role }), content: copy as MessageInit['content'], ...(label && { label }), data }
 }

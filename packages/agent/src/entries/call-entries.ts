@@ -1,4 +1,14 @@
-import type { CallOutcome, ErrorInfo, Json, NewEntry, ToolOutput, ToolResult } from '@provost/core'
+import type {
+  CallOutcome,
+  EffectMark,
+  EffectStatus,
+  ErrorInfo,
+  Json,
+  NewEntry,
+  Tool,
+  ToolOutput,
+  ToolResult,
+} from '@provost/core'
 import { trustedLabel } from '@provost/core'
 
 import { outputValue } from '../messages/output-value.ts'
@@ -13,6 +23,17 @@ import { approvalWait } from './wait-entries.ts'
 export interface SettledDetails {
   readonly error?: ErrorInfo | undefined
   readonly durationMs?: number
+  /** The call ended without an answer, and may have taken effect. */
+  readonly unknown?: true | undefined
+  /** The state of its effect, where the ledger of effects has one. */
+  readonly effectStatus?: EffectStatus | undefined
+  /** The value is recorded although the output contains it: a compensation needs the complete result. */
+  readonly keepsValue?: boolean
+}
+
+/** Whether the log keeps the value of each result, because `compensate` receives it. */
+export function keepsValue(tool: Tool | undefined): boolean {
+  return tool?.['~tool'].compensate !== undefined
 }
 
 /** Returns the entry for a call that a composite makes. */
@@ -36,8 +57,17 @@ export function plannedEntry(
   })
 }
 
-/** Returns the entries for the authorization of a call and its direct consequences. */
-export function decidedEntries(state: SessionState, call: CallState, verdict: Authorization): readonly NewEntry[] {
+/**
+ * Returns the entries for the authorization of a call and its direct consequences.
+ *
+ * @param batch where it is asked about together with others.
+ */
+export function decidedEntries(
+  state: SessionState,
+  call: CallState,
+  verdict: Authorization,
+  batch?: string,
+): readonly NewEntry[] {
   const place = placeOf(state)
   const { callId } = call.part
   const args = 'proceed' in verdict ? verdict.proceed : 'ask' in verdict ? (verdict.args ?? call.args) : call.args
@@ -61,16 +91,27 @@ export function decidedEntries(state: SessionState, call: CallState, verdict: Au
     ]
   }
   if ('result' in verdict)
-    return [decided('result'), settledEntry(state, call, verdict.result, { error: verdict.error })]
-  return [decided('ask', verdict.ask.reason), approvalWait(place, call, verdict)]
+    return [
+      decided('result'),
+      settledEntry(state, call, verdict.result, { error: verdict.error, effectStatus: verdict.effectStatus }),
+    ]
+  return [decided('ask', verdict.ask.reason), approvalWait(place, call, verdict, batch)]
 }
 
 /**
  * Returns the entry that commits before the tool starts: after a crash it shows that the effect may have taken place.
  *
  * @param repeatable whether the call may then run again without a question.
+ * @param effect where the ledger of effects admitted the call.
  */
-export function startedEntry(state: SessionState, call: CallState, fence: number, repeatable = false): NewEntry {
+export function startedEntry(
+  state: SessionState,
+  call: CallState,
+  fence: number,
+  repeatable = false,
+  announces: readonly CallState[] = [],
+  effect?: EffectMark,
+): NewEntry {
   return newEntry(placeOf(state), `${call.part.callId}/started/${call.starts + 1}`, {
     type: 'call',
     op: 'started',
@@ -78,6 +119,8 @@ export function startedEntry(state: SessionState, call: CallState, fence: number
     ...(call.argsHash !== undefined && { argsHash: call.argsHash }),
     fence,
     ...(repeatable && { repeatable }),
+    ...(announces.length > 0 && { announces: announces.map(({ part }) => part.callId) }),
+    ...(effect && { effect }),
   })
 }
 
@@ -88,9 +131,10 @@ export function settledEntry(
   result: ToolResult,
   more: SettledDetails = {},
 ): NewEntry {
-  const { error, durationMs = 0 } = more
-  // The model receives only the output; a composite also receives the value.
-  const isRedundant = call.parentCallId === undefined || result.value === outputValue(result.output)
+  const { error, durationMs = 0, unknown, effectStatus } = more
+  // The model receives only the output; a composite, an orchestrator and a compensation also receive the value.
+  const isModels = call.parentCallId === undefined && !call.isOrchestrators
+  const isRedundant = !more.keepsValue && (isModels || result.value === outputValue(result.output))
   return newEntry(placeOf(state), `${call.part.callId}/settled`, {
     type: 'call',
     op: 'settled',
@@ -103,6 +147,8 @@ export function settledEntry(
     ...(result.fields && { fields: result.fields }),
     ...(result.details !== undefined && { details: result.details }),
     ...(error && { error }),
+    ...(unknown && { unknown }),
+    ...(effectStatus && { effectStatus }),
     durationMs,
   })
 }

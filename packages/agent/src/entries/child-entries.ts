@@ -36,7 +36,7 @@ export function joinedEntry(
 
 /** Returns the wait of a child, for callers that answer the runs above it. */
 export function childWait(state: SessionState, callId: string, wait: EntryOf<'wait'>, child: SessionState): NewEntry {
-  const { token, kind, reason, deadline, evidence, sticky, schema, about: subject, approves } = wait
+  const { token, kind, reason, deadline, evidence, sticky, batch, schema, about: subject, approves } = wait
   const all = Object.values(pendingOn(child, [wait])).flat()
   const [about] = all
   return newEntry(placeOf(state), token, {
@@ -48,6 +48,7 @@ export function childWait(state: SessionState, callId: string, wait: EntryOf<'wa
     ...(deadline !== undefined && { deadline }),
     ...(evidence !== undefined && { evidence }),
     ...(sticky && { sticky }),
+    ...(batch !== undefined && { batch }),
     ...(schema && { schema }),
     ...(subject && { about: subject }),
     ...(approves && { approves }),

@@ -2,12 +2,18 @@ import type { EntryOf, NewEntry } from '@provost/core'
 
 import { newEntry, placeOf } from '../state/entry.ts'
 import { callsAt } from '../state/next-action.ts'
-import type { SessionState } from '../types/session-state.ts'
+import type { CallState, SessionState } from '../types/session-state.ts'
 import { unstartedEntry } from './call-entries.ts'
 
-/** Returns the entries that end all open calls. */
-export function openCallEntries(state: SessionState): readonly NewEntry[] {
+/**
+ * Returns the entries that end all open calls.
+ *
+ * @param held calls of the model that stay open, with everything within them.
+ */
+export function openCallEntries(state: SessionState, held: readonly CallState[] = []): readonly NewEntry[] {
   if (!state.run) return []
+  const isHeld = ({ part }: CallState): boolean =>
+    held.some((call) => part.callId === call.part.callId || part.callId.startsWith(`${call.part.callId}/`))
   const waits = new Map([...state.waits.values()].map((wait) => [wait.callId, wait.kind]))
   const stages = [
     'planned',
@@ -23,7 +29,8 @@ export function openCallEntries(state: SessionState): readonly NewEntry[] {
   // Calls of a composite end before the composite.
   const inside = [...state.run.nestedCalls.values()].filter(({ stage }) => stage !== 'settled').toReversed()
   const open = [...inside, ...callsAt(state.run, ...stages)]
-  return open.map((call) => {
+  return open.flatMap((call) => {
+    if (isHeld(call)) return []
     const kind = waits.get(call.part.callId)
     return kind === 'approval'
       ? unstartedEntry(state, call, 'denied', 'Not approved: the run was ended.')

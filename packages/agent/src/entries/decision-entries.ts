@@ -1,5 +1,6 @@
 import type {
   ApprovalDecision,
+  BatchDecision,
   Decisions,
   Delivery,
   EntryOf,
@@ -11,9 +12,11 @@ import type {
 } from '@provost/core'
 import { ProvostError, isRecord, toJson } from '@provost/core'
 
+import { readRemoteValue, remoteValue } from '../messages/remote-value.ts'
 import { clock, readVerdict, waitKey } from '../reducers/wait-reducer.ts'
 import { newEntry, placeOf } from '../state/entry.ts'
 import type { SessionState } from '../types/session-state.ts'
+import { expandBatches, unknownRow } from './batch-decision.ts'
 
 /** Entries that resolve waits; `denied` if a human denied the model's answer, which ends the run. */
 export interface Resolution {
@@ -24,9 +27,14 @@ export interface Resolution {
 /**
  * Returns the entries for decisions. A closed wait keeps its first decision.
  *
- * @throws ProvostError `unknown-wait` for a token or call that this log never waited for.
+ * @throws ProvostError `unknown-wait` for a token, batch or call that this log never waited for.
  */
-export function resolvedEntries(state: SessionState, decisions: Decisions): Resolution {
+export function resolvedEntries(state: SessionState, given: Decisions): Resolution {
+  for (const batch of given.batches ?? []) {
+    const unknown = unknownRow(state, batch)
+    if (unknown !== undefined) throw unknownWait(unknown)
+  }
+  const decisions = expandBatches(state, given)
   const entries: NewEntry[] = []
   let denied: ErrorInfo | undefined
   const ofCall = waitsOfCalls(state)
@@ -51,8 +59,8 @@ export function resolvedEntries(state: SessionState, decisions: Decisions): Reso
       denied = { code: 'response-denied', message: reason ?? 'The answer was not approved.' }
     }
   }
-  for (const { callId, output, by = 'remote' } of decisions.toolResults ?? []) {
-    resolve(ofCall(callId, 'remote'), toJson(output), by === clock ? 'remote' : by)
+  for (const { callId, by = 'remote', ...ended } of decisions.toolResults ?? []) {
+    resolve(ofCall(callId, 'remote'), remoteValue(ended), by === clock ? 'remote' : by)
   }
   for (const { callId, decision, output, by = 'caller' } of decisions.uncertain ?? []) {
     const value = { decision, ...(output !== undefined && { output: toJson(output) }) }
@@ -95,11 +103,13 @@ export function dueDecisions(
     calls.has(callId) ||
     state.resolvedWaits.has(waitKey('remote', callId)) ||
     state.resolvedWaits.has(waitKey('uncertain', callId))
-  const due = pick(decisions, known, knownCall)
+  const knownBatch = (batch: BatchDecision): boolean => unknownRow(state, batch) === undefined
+  const due = pick(decisions, known, knownCall, knownBatch)
   const early = pick(
     decisions,
     (token) => !known(token),
     (callId) => !knownCall(callId),
+    (batch) => !knownBatch(batch),
   )
   return { ...(due && { due }), ...(early && { early }) }
 }
@@ -121,7 +131,7 @@ export function deliveredDecisions(state: SessionState, deliveries: Map<string, 
     deliveries.delete(token)
     const { value, by } = delivery
     if (kind === 'approval') approvals.push(readVerdict({ token, value, by }))
-    else if (kind === 'remote') toolResults.push({ callId, output: value, by })
+    else if (kind === 'remote') toolResults.push({ callId, ...readRemoteValue(value), by })
     else if (kind === 'uncertain') uncertain.push(readUncertain(callId, value, by))
     else inputs.push({ id: token, value })
   }
@@ -144,16 +154,19 @@ function pick(
   decisions: Decisions,
   token: (id: string) => boolean,
   call: (callId: string) => boolean,
+  batch: (decision: BatchDecision) => boolean,
 ): Decisions | undefined {
+  const batches = (decisions.batches ?? []).filter(batch)
   const approvals = (decisions.approvals ?? []).filter(({ id }) => token(id))
   const inputs = (decisions.inputs ?? []).filter(({ id }) => token(id))
   const toolResults = (decisions.toolResults ?? []).filter(({ callId }) => call(callId))
   const uncertain = (decisions.uncertain ?? []).filter(({ callId }) => call(callId))
-  const any = approvals.length + inputs.length + toolResults.length + uncertain.length > 0
-  return any ? { approvals, inputs, toolResults, uncertain } : undefined
+  const any = approvals.length + batches.length + inputs.length + toolResults.length + uncertain.length > 0
+  return any ? { approvals, batches, inputs, toolResults, uncertain } : undefined
 }
 
-function unknownWait(token: string): ProvostError {
+/** Returns the error for a token that the log never waited for. */
+export function unknownWait(token: string): ProvostError {
   return new ProvostError('unknown-wait', `Unknown wait: ${token}.`, {
     hint: 'Take ids from result.pending or from the event that asked.',
   })

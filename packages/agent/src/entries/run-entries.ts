@@ -1,4 +1,4 @@
-import type { ErrorInfo, Json, Message, NewEntry } from '@provost/core'
+import type { ErrorInfo, ErrorSource, Json, Message, NewEntry } from '@provost/core'
 import { positionId } from '@provost/core'
 
 import { answerJson } from '../prompt/structured-output.ts'
@@ -25,13 +25,18 @@ function lifecycleEntry(state: SessionState, op: 'suspended' | 'resumed'): NewEn
   return newEntry(place, positionId(place.runId, place.step, op, offsetOf(state)), { type: 'run', op })
 }
 
-/** Returns the entry that ends a run, with its output. */
+/**
+ * Returns the entry that ends a run, with its output.
+ *
+ * @param source what failed. Absent: the runtime itself ends the run.
+ */
 export function endedEntry(
   state: SessionState,
   agent: ResolvedAgent,
   status: 'completed' | 'failed' | 'aborted',
   error?: ErrorInfo,
   place: EntryContext = placeOf(state),
+  source?: ErrorSource,
 ): NewEntry {
   const answer = status === 'completed' ? state.run?.answer : undefined
   const output: Json | undefined = answer && answerJson(agent, answer)
@@ -41,6 +46,7 @@ export function endedEntry(
     status,
     ...(output !== undefined && { output }),
     ...(error && { error }),
+    ...(source && { source }),
   })
 }
 
@@ -53,7 +59,7 @@ export function failureEntries(
 ): NewEntry[] {
   return [
     closingMessage(place, 'error', failure.partial, failure.error, failure.attempt),
-    endedEntry(state, agent, 'failed', failure.error, place),
+    endedEntry(state, agent, 'failed', failure.error, place, { kind: 'model', name: failure.model }),
   ]
 }
 

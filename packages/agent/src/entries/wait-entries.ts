@@ -1,17 +1,19 @@
-import type { EntryOf, Json, NewEntry, ToolQuestion, WaitAbout } from '@provost/core'
+import type { EffectStatus, EntryOf, Json, NewEntry, ToolQuestion, WaitAbout } from '@provost/core'
 import { toJson } from '@provost/core'
 
-import { clock } from '../reducers/wait-reducer.ts'
+import { attemptInDoubt, clock } from '../reducers/wait-reducer.ts'
+import { statusOf } from '../state/effect-status.ts'
 import { newEntry, placeOf } from '../state/entry.ts'
 import type { EntryContext } from '../types/log.ts'
 import type { Authorization } from '../types/loop.ts'
 import type { CallState, SessionState } from '../types/session-state.ts'
 
-/** Returns the entry that asks a human about a call. */
+/** Returns the entry that asks a human about a call, alone or as a row of a batch. */
 export function approvalWait(
   place: EntryContext,
   call: CallState,
   { ask, about }: Extract<Authorization, { ask: unknown }>,
+  batch?: string,
 ): NewEntry {
   const token = `${call.part.callId}/approval/${call.decisions + 1}`
   return newEntry(place, token, {
@@ -23,6 +25,7 @@ export function approvalWait(
     ...(ask.evidence !== undefined && { evidence: toJson(ask.evidence) }),
     ...(ask.expiresInMs !== undefined && { deadline: Date.now() + ask.expiresInMs }),
     ...(ask.sticky && { sticky: ask.sticky }),
+    ...(batch !== undefined && { batch }),
     ...(about && { about }),
   })
 }
@@ -45,18 +48,26 @@ export function remoteWait(
   )
 }
 
-/** Returns the entry that parks a call whose process died. */
-export function uncertainWait(state: SessionState, call: CallState): NewEntry {
-  return callWait(state, call, 'uncertain')
+/**
+ * Returns the entry that parks a call whose outcome is unknown.
+ *
+ * @param inDoubt the effect, if another call attempted it. Default: the call itself is in doubt, as its process died.
+ */
+export function uncertainWait(state: SessionState, call: CallState, inDoubt?: EffectStatus): NewEntry {
+  if (inDoubt)
+    return callWait(state, call, 'uncertain', { evidence: { attempt: inDoubt.attempt }, effectStatus: inDoubt })
+  const effectStatus = call.effect && statusOf(call.effect, 'unknown')
+  return callWait(state, call, 'uncertain', effectStatus ? { effectStatus } : {})
 }
 
 function callWait(
   state: SessionState,
   call: CallState,
   kind: 'remote' | 'uncertain',
-  more: { readonly deadline?: number } = {},
+  more: { readonly deadline?: number; readonly evidence?: Json; readonly effectStatus?: EffectStatus } = {},
 ): NewEntry {
-  const token = `${call.part.callId}/${kind}/${call.starts}`
+  const attempt = attemptInDoubt(more)
+  const token = `${call.part.callId}/${kind}/${call.starts}${attempt === undefined ? '' : `/${attempt}`}`
   return newEntry(placeOf(state), token, { type: 'wait', token, kind, callId: call.part.callId, ...more })
 }
 
@@ -100,7 +111,12 @@ export function expiredEntry(state: SessionState, { token }: EntryOf<'wait'>): N
   return resolvedEntry(state, token, null, clock)
 }
 
-/** Returns the entry for a consumed inbox delivery: it does not enter again. */
-export function takenEntry(place: EntryContext, token: string, by = 'inbox'): NewEntry {
-  return newEntry(place, `${token}/resolved`, { type: 'resolved', token, value: null, by })
+/**
+ * Returns the entry for a consumed inbox delivery: it does not enter again.
+ *
+ * @param data of the sender.
+ */
+export function takenEntry(place: EntryContext, token: string, by = 'inbox', data?: Json): NewEntry {
+  const value = data === undefined ? null : { data }
+  return newEntry(place, `${token}/resolved`, { type: 'resolved', token, value, by })
 }

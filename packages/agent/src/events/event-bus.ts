@@ -1,5 +1,3 @@
-import { deepFreeze } from '@provost/core'
-
 import type { EventBus, EventEnvelope, EventQueue, Reaction } from '../types/log.ts'
 import { numbered } from './event-envelope.ts'
 import { createEventQueue } from './event-queue.ts'
@@ -13,49 +11,42 @@ const noObservers: Reaction = Object.freeze([])
  * @param above the event bus of the run above.
  */
 export function createEventBus(parents: readonly string[], above?: EventBus): EventBus {
-  const subscribers = new Set<(event: EventEnvelope, by: Reaction) => void>()
+  const subscribers = new Set<(event: EventEnvelope) => void>()
   const queues = new Set<EventQueue>()
-  const emitted: { readonly event: EventEnvelope; readonly by: Reaction }[] = []
+  const emitted: EventEnvelope[] = []
   let emitting = false
   /** No event follows `agent.end`, even if a hook still throws or emits. */
   let ended = false
   let closed = false
 
-  function send(event: EventEnvelope, by: Reaction): void {
-    for (const subscriber of subscribers) subscriber(event, by)
-    above?.forward(event, by)
-  }
-
-  let follower: { hear(event: EventEnvelope, by: Reaction): void; heeds(): boolean } | undefined
+  let follower: { hear(event: EventEnvelope): void; heeds(): boolean } | undefined
 
   return {
     active: () => subscribers.size > 0 || above?.followed() === true,
     followed: () => queues.size > 0 || follower?.heeds() === true || above?.followed() === true,
 
-    forward(event, by) {
+    forward(event) {
       if (closed || ended) return
       for (const queue of queues) queue.push(event)
-      follower?.hear(event, by)
-      above?.forward(event, by)
+      follower?.hear(event)
+      above?.forward(event)
     },
 
     emit(id, meta, type, payload, by = noObservers) {
       if ((subscribers.size === 0 && above?.followed() !== true) || ended) return
       ended = type === 'agent.end'
-      for (const key in payload) {
-        const value = payload[key]
-        if (typeof value === 'object' && value !== null) deepFreeze(value)
-      }
-      const event: EventEnvelope = { type, id, meta, parents, payload, last: undefined }
+      const event: EventEnvelope = { type, id, meta, parents, payload, by, last: undefined }
       if (emitting) {
         // A listener emits: for all listeners, its event follows the one it reacts to.
-        emitted.push({ event, by })
+        emitted.push(event)
         return
       }
       emitting = true
       try {
-        send(event, by)
-        for (let next = emitted.shift(); next; next = emitted.shift()) send(next.event, next.by)
+        for (let next: EventEnvelope | undefined = event; next; next = emitted.shift()) {
+          for (const subscriber of subscribers) subscriber(next)
+          above?.forward(next)
+        }
       } finally {
         emitting = false
       }
@@ -63,10 +54,10 @@ export function createEventBus(parents: readonly string[], above?: EventBus): Ev
 
     listen(observer, receive, types) {
       let seq = 0
-      const subscriber = (event: EventEnvelope, by: Reaction): void => {
-        if (by.includes(observer)) return
+      const subscriber = (event: EventEnvelope): void => {
+        if (event.by.includes(observer)) return
         seq++
-        if (types?.has(event.type) !== false) receive(numbered(event, seq), by)
+        if (types?.has(event.type) !== false) receive(numbered(event, seq), event.by)
       }
       subscribers.add(subscriber)
       return () => subscribers.delete(subscriber)
@@ -74,7 +65,7 @@ export function createEventBus(parents: readonly string[], above?: EventBus): Ev
 
     follow(receive, heeds) {
       let seq = 0
-      follower = { hear: (event, by) => receive(numbered(event, ++seq), by), heeds }
+      follower = { hear: (event) => receive(numbered(event, ++seq), event.by), heeds }
     },
 
     subscribe() {
@@ -89,6 +80,8 @@ export function createEventBus(parents: readonly string[], above?: EventBus): Ev
       }
       return queue
     },
+
+    isOver: () => ended || closed,
 
     close() {
       closed = true

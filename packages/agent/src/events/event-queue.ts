@@ -1,5 +1,5 @@
 import type { AgentEvent } from '@provost/core'
-import { assertNever } from '@provost/core'
+import { assertNever, hasTrait } from '@provost/core'
 
 import type { EventEnvelope, EventQueue } from '../types/log.ts'
 import { numbered } from './event-envelope.ts'
@@ -25,28 +25,9 @@ export function createEventQueue(left: () => void): EventQueue {
   const deltas = new Map<string, number>()
   const readers: ((result: IteratorResult<AgentEvent, undefined>) => void)[] = []
 
-  function take(): AgentEvent | undefined {
-    if (head === tail) return undefined
-    const event = queue[head]
-    queue[head++] = undefined
-    if (head === tail || head >= queueLimit) {
-      // Compacts occasionally, so that each take has the same cost.
-      if (head < tail) queue = queue.slice(head, tail)
-      tail -= head
-      head = 0
-      if (deltas.size > 0) deltas.clear()
-    }
-    return event
-  }
-
-  function enqueue(unnumbered: EventEnvelope): void {
-    if (tail - head < queueLimit) {
-      // Later events follow this one: deltas are not joined with earlier ones.
-      if (deltas.size > 0) deltas.clear()
-      queue[tail++] = numbered(unnumbered, ++seq)
-      return
-    }
-    const event = numbered(unnumbered, seq + 1)
+  /** Adds an event to a queue that is over its limit. */
+  function enqueueJoined(envelope: EventEnvelope): void {
+    const event = numbered(envelope, seq + 1)
     const key = deltaKey(event)
     const at = key === undefined ? undefined : deltas.get(key)
     const earlier = at === undefined ? undefined : queue[at]
@@ -67,8 +48,18 @@ export function createEventQueue(left: () => void): EventQueue {
 
   const iterator: AsyncIterator<AgentEvent, undefined> = {
     next() {
-      const event = take()
-      if (event) return Promise.resolve({ value: event, done: false })
+      const value = queue[head]
+      if (value) {
+        queue[head++] = undefined
+        if (head === tail || head >= queueLimit) {
+          // Compacts occasionally, so that each event has the same cost.
+          if (head < tail) queue = queue.slice(head, tail)
+          tail -= head
+          head = 0
+          if (deltas.size > 0) deltas.clear()
+        }
+        return Promise.resolve({ value, done: false })
+      }
       if (closed) return Promise.resolve({ value: undefined, done: true })
       return new Promise((resolve) => readers.push(resolve))
     },
@@ -86,14 +77,20 @@ export function createEventQueue(left: () => void): EventQueue {
       if (closed) return
       const reader = readers.shift()
       if (reader) reader({ value: numbered(event, ++seq), done: false })
-      else enqueue(event)
+      else if (tail - head < queueLimit) {
+        // Later events follow this one: deltas are not joined with earlier ones.
+        if (deltas.size > 0) deltas.clear()
+        queue[tail++] = numbered(event, ++seq)
+      } else enqueueJoined(event)
     },
     close: end,
     [Symbol.asyncIterator]: () => iterator,
   }
 }
 
+/** Returns which deltas are joined with this one. */
 function deltaKey(event: AgentEvent): string | undefined {
+  if (!hasTrait(event, 'grows')) return undefined
   switch (event.type) {
     case 'text.delta':
     case 'reasoning.delta':
@@ -104,54 +101,6 @@ function deltaKey(event: AgentEvent): string | undefined {
       return `${event.callId}/${event.delta === undefined ? 'value' : 'delta'}`
     case 'tool.execute.progress':
       return `${event.callId}/progress`
-    case 'agent.end':
-    case 'agent.error':
-    case 'agent.followup.queued':
-    case 'agent.resumed':
-    case 'agent.start':
-    case 'agent.steered':
-    case 'agent.suspended':
-    case 'context.compacted':
-    case 'evaluator.iteration':
-    case 'extension':
-    case 'fanout.child':
-    case 'fanout.merged':
-    case 'fanout.start':
-    case 'file.generated':
-    case 'governance.blocked':
-    case 'governance.declassified':
-    case 'governance.flagged':
-    case 'handoff.end':
-    case 'handoff.start':
-    case 'input.requested':
-    case 'input.resolved':
-    case 'message.end':
-    case 'message.start':
-    case 'model.fallback':
-    case 'model.retry':
-    case 'progress.written':
-    case 'reasoning.end':
-    case 'reasoning.start':
-    case 'source.cited':
-    case 'step.end':
-    case 'step.start':
-    case 'text.end':
-    case 'text.start':
-    case 'tool.approval.requested':
-    case 'tool.approval.resolved':
-    case 'tool.call.end':
-    case 'tool.call.start':
-    case 'tool.execute.end':
-    case 'tool.execute.error':
-    case 'tool.execute.start':
-    case 'tool.remote.requested':
-    case 'tool.remote.resolved':
-    case 'tool.skipped':
-    case 'tool.uncertain':
-    case 'turn.end':
-    case 'turn.mode':
-    case 'turn.start':
-      return undefined
     default:
       return assertNever(event)
   }

@@ -1,7 +1,7 @@
 import type { Extension } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
-import { resolvedAgentOf } from '../definition/agent-registry.ts'
+import { firstPlanOf, resolvedAgentOf } from '../definition/agent-registry.ts'
 import { targetOf } from '../definition/handoff.ts'
 import { inheritedAgent } from '../definition/inherited-agent.ts'
 import { hookTable } from '../hooks/hook-table.ts'
@@ -14,7 +14,7 @@ import type { SessionState } from '../types/session-state.ts'
  * extensions of all earlier agents govern it too. Returns the entry agent where the active one is unknown;
  * {@link checkActive} rejects such a session.
  */
-export function activeAgent(entryAgent: ResolvedAgent, state: SessionState): ResolvedAgent {
+export function activeAgent(entryAgent: ResolvedAgent, state: ActiveState): ResolvedAgent {
   if (state.handoffPath.length === 0 || state.run?.manifest.agent !== entryAgent.name) return entryAgent
   const kept = governed.get(entryAgent) ?? new Map<string, ResolvedAgent>()
   governed.set(entryAgent, kept)
@@ -25,6 +25,9 @@ export function activeAgent(entryAgent: ResolvedAgent, state: SessionState): Res
   kept.set(key, made)
   return made
 }
+
+/** The part of the session state that determines the active agent. */
+type ActiveState = Pick<SessionState, 'agent' | 'handoffPath' | 'run'>
 
 const governed = new WeakMap<ResolvedAgent, Map<string, ResolvedAgent>>()
 
@@ -68,6 +71,35 @@ export function checkActive(entryAgent: ResolvedAgent, state: SessionState): voi
   }
 }
 
+/**
+ * Rejects handoffs to an agent whose tools collide with those that it would inherit.
+ *
+ * @throws ProvostError `duplicate-tool`, `sandbox-missing`
+ */
+export function checkTargets(entryAgent: ResolvedAgent): void {
+  const inherited = entryAgent.extensions.filter(({ scope }) => scope === 'tree')
+  if (!inherited.some(({ tools, skills }) => tools.length + skills.length > 0)) return
+  for (const handoff of entryAgent.handoffs.values()) {
+    const own = firstPlanOf(targetOf(handoff))
+    const more = inherited.filter((extension) => !own.extensions.includes(extension))
+    inheritedAgent(entryAgent, own, more)
+  }
+}
+
+/**
+ * Rejects a handoff whose target has no valid plan under the extensions that it would inherit. Once the log records such a
+ * handoff, the run has no active agent and cannot be closed.
+ *
+ * @throws ProvostError `duplicate-tool`, `sandbox-missing`, `invalid-agent`
+ */
+export function checkTransfer(entryAgent: ResolvedAgent, { run, handoffPath }: ActiveState, to: string): void {
+  activeAgent(entryAgent, {
+    run,
+    agent: to,
+    handoffPath: handoffPath.includes(to) ? handoffPath : [...handoffPath, to],
+  })
+}
+
 /** Returns all agents that one agent can hand over to, directly or through others. */
 function graphOf(entryAgent: ResolvedAgent): ReadonlyMap<string, ResolvedAgent> {
   const known = graphs.get(entryAgent.options)
@@ -103,7 +135,7 @@ function ambiguous(entryAgent: ResolvedAgent, { name }: ResolvedAgent): ProvostE
   })
 }
 
-function resolveActive(entryAgent: ResolvedAgent, { agent, handoffPath }: SessionState): ResolvedAgent {
+function resolveActive(entryAgent: ResolvedAgent, { agent, handoffPath }: ActiveState): ResolvedAgent {
   const own = agentNamed(entryAgent, agent)
   if (!own) return entryAgent
   const before = [entryAgent.name, ...handoffPath].filter((name) => name !== agent)
@@ -124,6 +156,7 @@ function resolveTarget(entryAgent: ResolvedAgent, own: ResolvedAgent, inherited:
     // The limits of the session and the output of the run are those of the entry agent.
     maxSteps: entryAgent.maxSteps,
     sendMode: entryAgent.sendMode,
+    followUps: entryAgent.followUps,
     output: entryAgent.output,
     responseFormat: entryAgent.responseFormat,
     manifest: entryAgent.manifest,

@@ -1,8 +1,8 @@
 import type { EntryOf, FilterDescriptor, Flow, Input, Json, Label, Message, RunResult, WaitAbout } from '@provost/core'
 import { ProvostError, joinLabels, labelOf, scrubMessage, textOf, toErrorInfo, toJson } from '@provost/core'
+import { applyFilter } from '@provost/sessions'
 
 import { stopIfAborted } from '../control/run-ending.ts'
-import { applyFilter } from '../messages/apply-filter.ts'
 import { messageOf } from '../messages/message.ts'
 import { messagesOf } from '../messages/read-input.ts'
 import { hashMessages, notReturned, opened, transferContext } from '../messages/transferred-context.ts'

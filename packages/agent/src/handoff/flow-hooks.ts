@@ -11,9 +11,9 @@ import type {
   WaitAbout,
 } from '@provost/core'
 import { ProvostError, isPromise, isRecord, joinLabels, labelOf, scrubMessage } from '@provost/core'
+import { applyFilter } from '@provost/sessions'
 
 import { runHooks } from '../hooks/run-hooks.ts'
-import { applyFilter } from '../messages/apply-filter.ts'
 import { messageOf } from '../messages/message.ts'
 import { notReturned } from '../messages/transferred-context.ts'
 import { mergeApprovals } from '../question/merge-approvals.ts'

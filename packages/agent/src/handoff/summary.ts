@@ -1,9 +1,9 @@
 import type { FilterDescriptor, Json, Message, Part } from '@provost/core'
 import { joinLabels, labelOf } from '@provost/core'
 import { estimateTokens } from '@provost/provider'
+import { applyFilter } from '@provost/sessions'
 
 import { generate } from '../hooks/generate.ts'
-import { applyFilter } from '../messages/apply-filter.ts'
 import type { RunContext } from '../types/run-context.ts'
 
 const usualTokens = 1_000

@@ -5,6 +5,7 @@ import { stopIfAborted } from '../control/run-ending.ts'
 import type { Handoff } from '../types/agent.ts'
 import type { TransferResult } from '../types/loop.ts'
 import type { RunContext } from '../types/run-context.ts'
+import { checkTransfer } from './active-agent.ts'
 import type { FlowAuthorization } from './flow-hooks.ts'
 import { authorizeFlow } from './flow-hooks.ts'
 import { handoffsOfRun, mostHandoffs, noteTo, transferredContextAt } from './handoff-entry.ts'
@@ -31,6 +32,7 @@ export async function authorizeTransfer(
     const reason = `There were ${mostHandoffs} handoffs without an end. Answer without another.`
     return { asks: [], deny: { by: 'handoffs', reason, code: 'too-many-handoffs' } }
   }
+  checkTransfer(ctx.entryAgent, ctx.state, handoff.to)
   let crossed: TransferResult
   let flow: Flow
   try {

@@ -17,7 +17,7 @@ export function aroundModel(
   call: () => Promise<ModelAnswer>,
   by?: Extension,
 ): Promise<ModelAnswer> {
-  if (ctx.observers.around.model.length === 0) return call()
+  if (ctx.observers().around.model.length === 0) return call()
   const observed: TimedOperationOf<'model'> & { outcome?: ModelOutcome } = { ...op }
   const answered = async (): Promise<ModelAnswer> => {
     const answer = await call()

@@ -17,7 +17,7 @@ export function around<T>(
   next: () => Promise<T>,
   by?: Extension,
 ): Promise<T> {
-  const hooks = ctx.observers.around[op.kind]
+  const hooks = ctx.observers().around[op.kind]
   const [only] = hooks
   if (!only) return next()
   if (hooks.length === 1) return only.extension === by ? next() : callAround(ctx, only, op, next)
@@ -36,14 +36,16 @@ export async function callAround<T>(
 ): Promise<T> {
   let ran: Promise<T> | undefined
   const once = (): Promise<T> => (ran ??= inner())
+  const failed = (thrown: unknown): void =>
+    report(ctx, thrown, { kind: 'hook', name: extension.name }, undefined, `the around hook of ${extension.name}`)
   try {
     await hook(op, once, ctx.contextFor(extension))
   } catch (thrown) {
     // Report the hook's own errors only, not those of the operation.
-    if (!ran) report(ctx, thrown, { kind: 'hook', name: extension.name })
+    if (!ran) failed(thrown)
     else
       await ran.then(
-        () => report(ctx, thrown, { kind: 'hook', name: extension.name }),
+        () => failed(thrown),
         () => {},
       )
   }

@@ -10,7 +10,7 @@ import { observerContext } from './hook-context.ts'
 export function observeWithHooks(ctx: RunContext, eventBus: EventBus): void {
   const subscribed = new Map<Extension, () => void>()
   const refresh = (): void => {
-    const hooks = new Map(ctx.observers.event.map((hooked) => [hooked.extension, hooked]))
+    const hooks = new Map(ctx.observers().event.map((hooked) => [hooked.extension, hooked]))
     for (const [extension, leave] of subscribed) {
       if (hooks.has(extension)) continue
       leave()

@@ -22,6 +22,7 @@ import {
   messageTokens,
   modelName,
   resolveModel,
+  defaultRetries,
   retryDelayMs,
 } from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
@@ -64,7 +65,7 @@ async function generated(
   const model = await resolveModel(request.model ?? options.model ?? agent.model)
   const prompt = createPrompt()
   prompt.reset(messages)
-  const maxRetries = request.settings?.maxRetries ?? agent.settings.maxRetries ?? 2
+  const maxRetries = request.settings?.maxRetries ?? agent.settings.maxRetries ?? defaultRetries
   const signal = request.signal ? AbortSignal.any([ctx.signal, request.signal]) : ctx.signal
   const name = modelName(model)
   const nth = ++ctx.hookRequests

@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto'
 
-import type { EmittedByExtensions, EventType, Extension, Fold, HookContext, Json, Label, View } from '@provost/core'
-import { ProvostError, isEventType, isRecord, liveFields, positionId, toJson } from '@provost/core'
+import type { Extension, Fold, HookContext, Json, Label, View } from '@provost/core'
+import {
+  ProvostError,
+  emitted,
+  eventTypesWith,
+  isEventType,
+  isRecord,
+  liveFields,
+  positionId,
+  toJson,
+} from '@provost/core'
 import { modelName, windowOf } from '@provost/provider'
 
 import { runPaced } from '../control/paced-work.ts'
@@ -135,7 +144,7 @@ function fixedContext(extension: Extension, ctx: RunContext): FixedContext {
     within: (timeoutMs, work) => withinLimit(ctx, extension, timeoutMs, work),
     generate: (request: Parameters<HookContext['generate']>[0]) => generate(ctx, extension, request),
     report: (thrown, listener) => report(ctx, thrown, { kind: 'listener', name: listener }),
-    stop: (code, message) => ({ stop: { code, message } }),
+    stop: (code, message, hint) => ({ stop: { code, message, ...(hint !== undefined && { hint }) } }),
     now: () => Date.now(),
     uuid: () => randomUUID(),
   }
@@ -170,22 +179,22 @@ const runContextView = liveFields<Scoped, RunContextView>({
   signal: ({ ctx, extension }) => hookSignal(ctx, extension),
   tree: ({ ctx }) => peersIn(ctx.tree),
   tools: ({ ctx }) => ctx.agent.infos,
-  intent: ({ ctx }) => [...(ctx.parentRun?.userMessages() ?? []), ...ctx.state.userMessages],
+  intent: ({ ctx }) => Object.freeze([...(ctx.parentRun?.userMessages() ?? []), ...ctx.state.userMessages]),
   instructions: ({ ctx }) => ctx.instructions,
   view: ({ ctx }) => viewOf(ctx),
 })
 
-/** Returns the view of the next model call. Its messages are copied on access. */
+/** Returns the view of the next model call. Its messages are a frozen copy, made on access. */
 function viewOf(ctx: RunContext): View {
   const { state } = ctx
   const model = modelName(selectModel(ctx))
   const window = windowOf(model)
   const fixed = { label: state.viewLabel, model, ...(window !== undefined && { window }), trigger: ctx.viewTrigger }
-  return ofView(fixed, ctx)
+  return Object.freeze(ofView(fixed, ctx))
 }
 
 const ofView = liveFields<RunContext, Pick<View, 'messages' | 'tokens' | 'overhead'>>({
-  messages: ({ state }) => [...state.view],
+  messages: ({ state }) => Object.freeze([...state.view]),
   tokens: (ctx) => ctx.contextSize.messages(ctx),
   overhead: (ctx) => ctx.contextSize.overhead(ctx),
 })
@@ -217,14 +226,15 @@ async function auditFor(
 
 function emitFor(ctx: RunContext, extension: Extension, args: readonly unknown[], by?: Reaction): void {
   const [first, payload] = args
-  if (payload === undefined) {
-    ctx.logWriter.emit('extension', { name: extension.name, data: toJson(first) }, ctx.step, by)
-  } else if (typeof first === 'string' && isEventType(first) && emittable.has(first)) {
+  if (payload === undefined || typeof first !== 'string') {
+    const own = emitted(payload === undefined ? [first] : args)
+    ctx.logWriter.emit('extension', { name: extension.name, ...own }, ctx.step, by)
+  } else if (isEventType(first) && emittable.has(first)) {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the overloads of `emit` tie the payload to the type
     ctx.logWriter.emit(first, withoutEnvelope(toJson(payload)) as never, ctx.step, by)
   } else {
-    throw new ProvostError('not-emittable', `${extension.name} may not emit ${String(first).slice(0, 100)}.`, {
-      hint: `Emit custom data with ctx.emit(data), or one of ${[...emittable].join(', ')}.`,
+    throw new ProvostError('not-emittable', `${extension.name} may not emit ${first.slice(0, 100)}.`, {
+      hint: `Emit custom data with ctx.emit(data), an event of defineEvent(name), or one of ${[...emittable].join(', ')}.`,
     })
   }
 }
@@ -237,11 +247,5 @@ function withoutEnvelope(payload: Json): unknown {
 
 const frame: ReadonlySet<string> = new Set(['seq', 'type', 'runId', 'step', 'agent', 'parents', 'at'])
 
-/** The event types that extensions may emit. All others are reserved for the runtime. */
-const emittable: ReadonlySet<EventType> = new Set<EmittedByExtensions>([
-  'context.compacted',
-  'progress.written',
-  'evaluator.iteration',
-  'source.cited',
-  'file.generated',
-])
+/** All other events are reserved for the runtime. */
+const emittable = eventTypesWith('emittable')

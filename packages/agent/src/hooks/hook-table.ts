@@ -1,16 +1,18 @@
 import type { Extension, HookName } from '@provost/core'
+import { retries } from '@provost/provider'
 
 import type { HookTable, Hooked } from '../types/hooks.ts'
 
-/** Returns the hooks of extensions by name, in extension order. */
+/** Returns the hooks of extensions by name, in extension order, and those that every agent has behind them. */
 export function hookTable(extensions: readonly Extension[]): HookTable {
   const all = <K extends HookName>(name: K): readonly Hooked<K>[] =>
-    extensions.flatMap((extension) => {
+    [...extensions, retries].flatMap((extension) => {
       const hook = extension.hooks[name]
       return hook ? [{ extension, hook }] : []
     })
   return {
     'session.start': all('session.start'),
+    'run.start': all('run.start'),
     input: all('input'),
     context: all('context'),
     'model.request': all('model.request'),

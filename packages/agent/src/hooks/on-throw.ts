@@ -13,6 +13,7 @@ export type ThrowMeaning = 'fail-run' | 'reject' | 'deny' | 'withhold' | 'collec
 /** What a throw of each hook means. All except `collect` emit `agent.error`. */
 export const onThrow = {
   'session.start': 'fail-run',
+  'run.start': 'fail-run',
   input: 'fail-run',
   context: 'fail-run',
   'model.request': 'fail-run',

@@ -2,11 +2,10 @@ import type { Extension, HookContext, HookName, Hooks, Label, MaybePromise, Stop
 import { ProvostError, isPromise, isRecord } from '@provost/core'
 
 import { yieldForBytes } from '../control/paced-work.ts'
-import { report } from '../control/report.ts'
+import { report, reportEnding } from '../control/report.ts'
 import { hookFailed, stopped } from '../control/run-ending.ts'
 import type { ContextChanges, Hooked } from '../types/hooks.ts'
 import type { RunContext } from '../types/run-context.ts'
-import type { RunEnding } from '../types/run-ending.ts'
 import { inHookTime } from './hook-time.ts'
 import type { ThrowMeaning } from './on-throw.ts'
 import { onThrow } from './on-throw.ts'
@@ -95,9 +94,14 @@ export function runHooks<K extends RunHook, S>(
     },
     failed(thrown, { extension }, now) {
       if (meaning !== 'report' && !calls.failed) {
-        throw failureOf(hookFailed(ctx, extension.name, name, thrown), meaning)
+        const ending = hookFailed(ctx, extension.name, name, thrown)
+        if (meaning !== 'reject') throw ending
+        // The operation rejects with the error itself, which application code receives.
+        if (ending.status === 'failed') reportEnding(ctx, ending)
+        throw ending.thrown ?? ending
       }
-      report(ctx, thrown, { kind: 'hook', name: extension.name })
+      const hook = { kind: 'hook', name: extension.name } as const
+      report(ctx, thrown, hook, undefined, `the ${name} hook of ${extension.name}`)
       denied = meaning === 'deny'
       return calls.failed ? calls.failed(now, extension) : now
     },
@@ -116,7 +120,7 @@ function ask<K extends RunHook, S>(
   const read = (answer: unknown): MaybePromise<S> => {
     if (!answer || !calls.answered) return state
     if (typeof answer !== 'object' && !(calls.text && typeof answer === 'string')) throw invalidAnswer(extension, name)
-    if (onThrow[name] === 'fail-run' && isStop(answer)) throw stopped(answer)
+    if (onThrow[name] === 'fail-run' && isStop(answer)) throw stopped(answer, extension)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer of a hook of this name
     return calls.answered(answer as Handled<K>, state, extension)
   }
@@ -130,11 +134,6 @@ export function invalidAnswer({ name }: Extension, hook: HookName): ProvostError
   return new ProvostError('invalid-answer', `The ${hook} hook of ${name} returned an invalid answer.`, {
     hint: `Return an answer that the type Hooks['${hook}'] lists. Return undefined to leave everything unchanged.`,
   })
-}
-
-/** An operation rejects with the error itself: application code receives it. */
-function failureOf(ending: RunEnding, meaning: ThrowMeaning): unknown {
-  return meaning === 'reject' ? (ending.thrown ?? ending) : ending
 }
 
 function isStop(answer: unknown): answer is Stop {

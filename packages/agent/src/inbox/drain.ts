@@ -1,39 +1,39 @@
 import { setImmediate as breath } from 'node:timers/promises'
 
-import type { MaybePromise, NewEntry } from '@provost/core'
+import type { Input, MaybePromise, NewEntry } from '@provost/core'
 import { positionId, textOf } from '@provost/core'
 
 import { unlessAborted } from '../control/abort-control.ts'
 import { report } from '../control/report.ts'
 import { stopIfAborted } from '../control/run-ending.ts'
 import { takenEntry } from '../entries/wait-entries.ts'
+import { newSendToken } from '../messages/child-message.ts'
+import type { Recipient } from '../messages/read-input.ts'
 import { messagesOf } from '../messages/read-input.ts'
+import { unknownRun } from '../result/session-error.ts'
 import { placeOf } from '../state/entry.ts'
-import type { QueuedInput } from '../types/inputs.ts'
-import type { LoopAnswers } from '../types/loop.ts'
+import type { Inbox, InboxInput, QueuedInput } from '../types/inputs.ts'
 import type { RunContext } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
+import type { SendMode } from '../types/stream.ts'
 import { callbackInputs } from './callback-inputs.ts'
-import { inFlightTo, returnMessages } from './child-routing.ts'
 import { enterMessages } from './enter-messages.ts'
 
-/** Returns the entries of new inputs: steering messages before a step, and queued inputs too where the run would end. */
-export function arrivals(ctx: RunContext, at: 'step' | 'end'): MaybePromise<LoopAnswers['input']> {
-  const { pendingInputs, options } = ctx
+/** Returns the entries of new inputs: steering messages before a step, and queued input too where the run would end. */
+export function arrivals(ctx: RunContext, at: 'step' | 'end'): MaybePromise<readonly NewEntry[]> {
+  const { inbox, pendingInputs, options } = ctx
   stopIfAborted(ctx)
   if (pendingInputs.draining) {
     // A final answer that finished during the drain completes the run.
-    if (at === 'end' && pendingInputs.steering.length + pendingInputs.followUps.length === 0) return []
+    if (at === 'end' && !inbox.has('steer') && !inbox.has('queue')) return []
     throw new RunEnding('aborted')
   }
   const awaited =
     shouldYield(ctx) ||
-    ctx.inbox?.arriving() !== undefined ||
-    pendingInputs.steering.length > 0 ||
-    pendingInputs.childMessages.length > 0 ||
+    inbox.arriving() !== undefined ||
+    inbox.has('steer') ||
     options.getSteering !== undefined ||
-    (at === 'end' &&
-      (pendingInputs.followUps.length > 0 || options.getFollowUp !== undefined || ctx.tree.childMessages.size > 0))
+    (at === 'end' && (inbox.has('queue') || options.getFollowUp !== undefined))
   return awaited ? collectArrivals(ctx, at) : []
 }
 
@@ -42,25 +42,17 @@ function shouldYield({ state }: RunContext): boolean {
   return (state.run?.step ?? 0) % 64 === 63
 }
 
-async function collectArrivals(ctx: RunContext, at: 'step' | 'end'): Promise<LoopAnswers['input']> {
-  const { pendingInputs, options } = ctx
+async function collectArrivals(ctx: RunContext, at: 'step' | 'end'): Promise<readonly NewEntry[]> {
+  const { inbox, options } = ctx
   if (shouldYield(ctx)) await breath()
-  await unlessAborted(ctx.signal, ctx.inbox?.arriving())
-  // Wait for messages that were sent to this child and are still in the logs of its ancestors.
-  if (at === 'end') await unlessAborted(ctx.signal, inFlightTo(ctx.tree, ctx.id))
+  await unlessAborted(ctx.signal, inbox.arriving())
   stopIfAborted(ctx)
-  const steering = options.getSteering ? callbackInputs(await options.getSteering(), 'getSteering') : []
-  const steers = [...pendingInputs.steering.splice(0), ...steering]
-  const lost = pendingInputs.childMessages.length > 0 ? returnMessages(ctx) : []
-  const steered = [...lost, ...(steers.length > 0 ? await entering(ctx, steers, 'steer') : [])]
+  const steering = options.getSteering ? await callbackInputs(() => options.getSteering?.(), 'getSteering') : []
+  const steered = await entering(ctx, [...inbox.unread('steer'), ...steering], 'steer')
   if (steered.length > 0 || at === 'step') return steered
-  const following =
-    pendingInputs.followUps.length === 0 && options.getFollowUp
-      ? callbackInputs(await options.getFollowUp(), 'getFollowUp')
-      : []
-  const queued = [...pendingInputs.followUps.splice(0), ...following]
-  if (queued.length === 0) return []
-  const entries = await entering(ctx, queued, 'queue')
+  if (!inbox.has('queue') && options.getFollowUp)
+    await sendAll(ctx, 'queue', await callbackInputs(() => options.getFollowUp?.(), 'getFollowUp'))
+  const entries = await queuedEntries(ctx)
   for (const entry of entries) {
     if (entry.type !== 'message') continue
     const { message } = entry
@@ -69,24 +61,75 @@ async function collectArrivals(ctx: RunContext, at: 'step' | 'end'): Promise<Loo
   return entries
 }
 
+/** Returns the entries of the next queued input, or of all of them where the run merges them. */
+async function queuedEntries(ctx: RunContext): Promise<readonly NewEntry[]> {
+  const queued = ctx.inbox.unread('queue')
+  if ((ctx.options.followUps ?? ctx.entryAgent.followUps) === 'merge') return entering(ctx, [...queued], 'queue')
+  const entries: NewEntry[] = []
+  // Inputs that were withdrawn, or are invalid, begin no turn.
+  for (const input of queued) {
+    entries.push(...(await entering(ctx, [input], 'queue')))
+    if (entries.some(({ type }) => type === 'message')) break
+  }
+  return entries
+}
+
+/**
+ * Sends inputs of a callback to the run's own inbox: they outlive this process while they wait for their turn.
+ *
+ * @throws ProvostError `invalid-input` before any of them is sent.
+ */
+export async function sendAll(ctx: RunContext, mode: SendMode, inputs: readonly QueuedInput[]): Promise<void> {
+  const valid = inputs.map(({ input }) => {
+    const token = newSendToken()
+    return { token, input: messagesOf(input, token, ctx.agent) }
+  })
+  await Promise.all(valid.map(({ token, input }) => ctx.inbox.send(token, { input, mode })))
+  await ctx.inbox.arriving()
+}
+
+/** Returns the first unread input of an inbox with which a run can start. The run takes the others later. */
+export function firstInput(inbox: Inbox, agent: Recipient): InboxInput | undefined {
+  const first = (mode: SendMode): InboxInput | undefined => {
+    for (const item of inbox.unread(mode)) {
+      const { input, token, signal, to } = item
+      if (to === undefined && !signal?.aborted && isValid(input, token, agent)) return item
+    }
+    return undefined
+  }
+  const [steer, queued] = [first('steer'), first('queue')]
+  return queued && steer && queued.position < steer.position ? queued : (steer ?? queued)
+}
+
+function isValid(input: Input, token: string, agent: Recipient): boolean {
+  try {
+    return messagesOf(input, token, agent).length > 0
+  } catch {
+    return false
+  }
+}
+
 async function entering(
   ctx: RunContext,
-  all: readonly QueuedInput[],
+  all: readonly (QueuedInput & Pick<Partial<InboxInput>, 'to'>)[],
   via: 'steer' | 'queue',
 ): Promise<readonly NewEntry[]> {
   const { agent, state } = ctx
   const place = placeOf(state)
   const entries: NewEntry[] = []
-  for (const [index, { input, token, by, signal }] of all.entries()) {
+  for (const [index, { input, token, by, data, signal, to }] of all.entries()) {
     if (token !== undefined && state.resolvedWaits.has(token)) continue
     // One append for both, so that a crash cannot lose or repeat the delivery.
-    if (token !== undefined) entries.push(takenEntry(place, token, by))
+    if (token !== undefined) entries.push(takenEntry(place, token, by, data))
     if (signal?.aborted) continue
     const key = positionId(place.runId, place.step, `message/${via}`, `${state.messages.length}.${index}`)
     try {
+      if (to !== undefined && to !== ctx.id) throw unknownRun(ctx.sessionId, to)
       const messages = messagesOf(input, key, agent, takenIds(ctx))
       entries.push(...(await enterMessages(ctx, messages, via, place, key)))
     } catch (thrown) {
+      // The run rejects the input, so no later run takes it.
+      if (token !== undefined && thrown instanceof RunEnding) await ctx.logWriter.append(entries)
       // An invalid delivery must not end the run: any process may write to the inbox.
       if (token === undefined || thrown instanceof RunEnding) throw thrown
       report(ctx, thrown, { kind: 'listener', name: 'inbox' })

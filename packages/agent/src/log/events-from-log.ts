@@ -1,5 +1,4 @@
 import type { AgentEvent, Entry, EventPayloads, EventType } from '@provost/core'
-import { deepFreeze } from '@provost/core'
 
 import { numbered } from '../events/event-envelope.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
@@ -57,11 +56,10 @@ export function logEvents(sessionId: string, options: LogEventsOptions = {}): Lo
 
   function tell<K extends EventType>(id: string, type: K, payload: EventPayloads[K]): void {
     if (!meta) return
-    for (const value of Object.values(payload)) if (typeof value === 'object' && value !== null) deepFreeze(value)
     out.push({
       offset: offsetOf(state),
       n,
-      event: numbered({ type, id, meta, parents, payload, last: undefined }, ++seq),
+      event: numbered({ type, id, meta, parents, payload, by: [], last: undefined }, ++seq),
     })
   }
 

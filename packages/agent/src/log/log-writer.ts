@@ -1,6 +1,7 @@
 import type { Entry, EventPayloads, EventType, NewEntry, Scrubber, SessionStore } from '@provost/core'
 import { ProvostError, deepFreeze, scrubEntry, scrubPayload } from '@provost/core'
 
+import { storeFailure } from '../control/failure-source.ts'
 import { yieldForBytes } from '../control/paced-work.ts'
 import { muted } from '../events/event-projection.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
@@ -35,6 +36,8 @@ export interface LogWriterOptions {
   readonly scrubber: Scrubber
   /** Enforces the byte limits of the run until the writer is sealed. */
   readonly meter?: ByteMeter
+  /** Called when another agent may be active: before the events of the entry. */
+  handedOver?(): void
   /** Called for each written entry, after it is applied. */
   committed?(entry: Entry): void
 }
@@ -84,6 +87,7 @@ export function openLogWriter(
     if (entry.offset <= offsetOf(state)) return
     projection.before(entry, emit)
     reduceEntry(state, entry, bytes)
+    if (entry.type === 'handoff' || entry.type === 'run') options.handedOver?.()
     if (meter && state.run?.id === options.runId) meter.count(options.runId, state.run.bytes)
     committed = entry
     reaction = undefined
@@ -114,7 +118,9 @@ export function openLogWriter(
       if (over) throw over
       const others = yieldForBytes(all.log)
       if (others) await others
-      const { existing } = await store.append(log, placed, { after: before, fence })
+      const { existing } = await store
+        .append(log, placed, { after: before, fence })
+        .catch((thrown: unknown) => Promise.reject(storeFailure(thrown, 'append')))
       const isNew = existing.length === 0
       const written = isNew ? placed : adopted(placed, existing, before)
       if (others) await yieldForBytes(all.log)
@@ -156,7 +162,7 @@ export function openLogWriter(
   const stands = (): boolean => between || state.run?.id === options.runId
 
   function entryContext(): EntryContext {
-    return stands() && !between ? placeOf(state) : { runId: options.runId, step: 0, agent: options.agent }
+    return state.run?.id === options.runId ? placeOf(state) : { runId: options.runId, step: 0, agent: options.agent }
   }
 
   const begin = (entries: readonly NewEntry[]): Promise<AppendResult> => enqueue([...entries, ...once(early.splice(0))])
@@ -166,9 +172,11 @@ export function openLogWriter(
   const emit: LogWriter['emit'] = (type, payload, at, by) => {
     if (!eventBus.active()) return
     if (type === 'step.start') projection.stepped()
-    const { runId, step, agent } = entryContext()
+    const { runId } = options
+    const [step, agent] = state.run?.id === runId ? [state.run.step, state.agent] : [0, options.agent]
     const id = `${log}:${offsetOf(state)}~${passing++}`
-    eventBus.emit(id, { runId, step: at ?? step, agent, at: Date.now() }, type, scrubPayload(scrubber, payload), by)
+    const known = scrubber.empty ? payload : scrubPayload(scrubber, payload)
+    eventBus.emit(id, { runId, step: at ?? step, agent, at: Date.now() }, type, known, by)
   }
 
   return {

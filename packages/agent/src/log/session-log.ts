@@ -1,7 +1,6 @@
 import type { Entry, NewEntry, Scrubber, SessionStore } from '@provost/core'
 import { ProvostError, SessionBusyError, deepFreeze, scrubEntry } from '@provost/core'
 
-import { defaultLeaseMs } from '../definition/resolved-agent.ts'
 import { offsetOf } from '../state/session-state.ts'
 import type { LogSnapshot } from '../types/log.ts'
 import { holdLease } from './lease.ts'
@@ -10,17 +9,19 @@ import { applyEntries, readLog } from './log-snapshot.ts'
 /**
  * Writes to a session's log between runs, under a lease.
  *
+ * @param leaseMs of the agent: a process that dies here locks the session for so long.
  * @param draft makes the entries after the log was read to its end; `news` are the entries that the snapshot lacked.
  * @throws SessionBusyError while another writer holds the lease.
  */
 export async function writeBetweenRuns(
   store: SessionStore,
   sessionId: string,
+  leaseMs: number,
   snapshot: LogSnapshot,
   scrubber: Scrubber,
   draft: (news: readonly Entry[]) => readonly NewEntry[],
 ): Promise<void> {
-  const lease = await holdLease(store, sessionId, defaultLeaseMs)
+  const lease = await holdLease(store, sessionId, leaseMs)
   if (!lease) throw new SessionBusyError(sessionId)
   try {
     const after = offsetOf(snapshot.state)

@@ -1,16 +1,27 @@
-import type { EntryOf, Input, Json } from '@provost/core'
-import { isRecord, toJson } from '@provost/core'
+import { hash } from 'node:crypto'
 
-import type { ChildMessage } from '../types/inputs.ts'
+import type { Input } from '@provost/core'
+import { uuidv7 } from '@provost/core'
+
 import type { ChildState, RunProgress, SessionState } from '../types/session-state.ts'
 import type { SendMode } from '../types/stream.ts'
 
 /** Token prefix of inputs to a session; a delivery with any other token answers the wait of that token. */
 export const sendToken = 'send/'
 
+/** Returns a token for an input that its sender sends once. */
+export function newSendToken(): string {
+  return `${sendToken}${uuidv7()}`
+}
+
 /** Whether a text is a run id: roots have UUIDs, and the ids of children begin with those of their roots. */
 export function isRunId(id: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\/|$)/.test(id)
+}
+
+/** Returns the name of a child run's log. What is sent to the child goes to the inbox of this log. */
+export function childLog(sessionId: string, runId: string): string {
+  return `${sessionId}/child/${hash('sha256', runId).slice(0, 32)}`
 }
 
 /** The state of a run, from the logs of the runs above it. */
@@ -48,21 +59,6 @@ export function childStatusOf(
     if (to === child.callId) return { agent: child.agent, isPaused: status === 'suspended' }
     at = below
   }
-}
-
-/** Returns the value of a child message in the inbox and in logs. */
-export function childMessageValue({ to, mode, input }: Pick<ChildMessage, 'to' | 'mode' | 'input'>): Json {
-  return { to, mode, input: toJson(input) }
-}
-
-/** Returns the child message in a log entry. */
-export function childMessageIn({
-  token,
-  value,
-  by,
-}: Pick<EntryOf<'resolved'>, 'token' | 'value' | 'by'>): ChildMessage | undefined {
-  if (!token.startsWith(sendToken) || !isRecord(value) || typeof value['to'] !== 'string') return undefined
-  return { token, by, to: value['to'], mode: modeOf(value['mode']), input: inputIn(value['input']) }
 }
 
 /** Returns the send mode in an inbox value. */

@@ -1,5 +1,5 @@
 import type { Label, Message, MessageInit, MessagePurpose, Part } from '@provost/core'
-import { deepFreeze, fillLabel, trustedLabel } from '@provost/core'
+import { deepFreeze, fillLabel, toJson, trustedLabel } from '@provost/core'
 
 /** Returns a complete message for one of a user or a hook; with a purpose, for one of the runtime. */
 export function messageOf(
@@ -17,6 +17,7 @@ export function messageOf(
     ...(agent !== undefined && { agent }),
     createdAt: Date.now(),
     ...(purpose && { purpose }),
+    ...(init.data !== undefined && { data: toJson(init.data) }),
   })
 }
 

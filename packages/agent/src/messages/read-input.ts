@@ -1,4 +1,4 @@
-import type { Input, Label, LabelInit, Message, ModelMessage, Part } from '@provost/core'
+import type { Input, Label, LabelInit, Message, ModelMessage, Part, UserContentPart } from '@provost/core'
 import {
   ProvostError,
   deepFreeze,
@@ -34,6 +34,9 @@ export function messagesOf(
     return [messageOf({ content: input }, `${key}/0`, trustedLabel, agent)]
   }
   if (!Array.isArray(input)) throw invalidInput(input === null ? 'null' : typeof input)
+  if (input.every(isUserContentPart) && !input.every(isPart)) {
+    return messagesOf([{ role: 'user', content: [...input] }], key, to, taken)
+  }
   // A copy: the caller's value is not frozen.
   const items = jsonItems(input)
   if (items.length === 0) throw invalidInput('empty list')
@@ -116,7 +119,13 @@ export function importMessages(messages: readonly ModelMessage[], key: string, a
     label: labelIn(messages[index], defaultLabel({ role })),
     agent,
     createdAt: Date.now(),
+    ...dataOf(messages[index]),
   }))
+}
+
+/** The application's data on a message without an id, which is read like one of the AI SDK. */
+function dataOf(message: unknown): Pick<Message, 'data'> {
+  return isRecord(message) && message['data'] !== undefined ? { data: toJson(message['data']) } : {}
 }
 
 export function convertModelMessages(messages: readonly ModelMessage[]): ReturnType<typeof fromModelMessages> {
@@ -154,6 +163,11 @@ export function defaultLabel({ role }: Pick<Message, 'role'>): Label {
   return role === 'user' || role === 'system' ? trustedLabel : untrustedLabel('import')
 }
 
+/** Returns whether a value may be a part of a user message of the AI SDK, whose conversion checks it. */
+function isUserContentPart(value: unknown): value is UserContentPart {
+  return isRecord(value) && (value['type'] === 'text' || value['type'] === 'image' || value['type'] === 'file')
+}
+
 export function holdsBytes(item: unknown): boolean {
   if (!isRecord(item)) return false
   const { data } = item
@@ -178,7 +192,7 @@ export function refuseInput(): never {
 
 export function invalidInput(got: string, cause?: unknown): ProvostError {
   return new ProvostError('invalid-input', `A run takes text, parts or messages, not this ${got}.`, {
-    hint: "Pass a string, [{ type: 'text', text }] or a list of messages.",
+    hint: "Pass a string, parts such as { type: 'text', text } and { type: 'image', image }, or a list of messages.",
     cause,
   })
 }

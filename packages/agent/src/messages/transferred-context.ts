@@ -12,9 +12,9 @@ import {
   trustedLabel,
   untrustedLabel,
 } from '@provost/core'
+import { applyFilter, withoutCalls } from '@provost/sessions'
 
 import type { SessionState } from '../types/session-state.ts'
-import { applyFilter, withoutCalls } from './apply-filter.ts'
 
 /** The error code of a return handoff without an answer. */
 export const notReturned = 'handoff-denied'
@@ -63,11 +63,18 @@ export function viewAtStep(state: SessionState): readonly Message[] {
   return [...view, { id, role: 'tool', content, label, createdAt: 0 }]
 }
 
+/** Returns what a handoff, or the input of a child, transfers of the state before its entry. */
+export function transferOf(
+  state: SessionState,
+  entry: EntryOf<'handoff'> | EntryOf<'child', 'spawned'>,
+): TransferredContext {
+  return entry.type === 'handoff'
+    ? transferContext(viewAtStep(state), handoffCalls(entry), entry.filter, entry.with)
+    : transferContext(state.view, new Set(), entry.filter ?? { kind: 'full' }, entry.with)
+}
+
 /** Returns the calls of handoffs that an entry records. */
-export function handoffCalls({
-  callId,
-  others = [],
-}: Pick<EntryOf<'handoff'>, 'callId' | 'others'>): ReadonlySet<string> {
+function handoffCalls({ callId, others = [] }: Pick<EntryOf<'handoff'>, 'callId' | 'others'>): ReadonlySet<string> {
   return new Set(callId === undefined ? others : [callId, ...others])
 }
 

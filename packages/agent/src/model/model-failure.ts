@@ -1,4 +1,4 @@
-import type { ErrorClass, FailedAttempt, Message, ModelFailure, OneModel } from '@provost/core'
+import type { ErrorClass, FailedAttempt, Message, ModelFailure, ModelSettings, OneModel } from '@provost/core'
 import { positionId, toErrorInfo } from '@provost/core'
 import type { ModelAnswer } from '@provost/provider'
 import { modelName } from '@provost/provider'
@@ -17,6 +17,7 @@ export async function recordFailure(
   tried: ModelAttempt,
   answer: Extract<ModelAnswer, { ok: false }>,
   spec: OneModel,
+  params: ModelSettings,
   failures: FailedAttempt[],
 ): Promise<ModelFailure> {
   const model = modelName(tried.model)
@@ -43,6 +44,7 @@ export async function recordFailure(
     ...(parts.length > 0 && { partial: { ...tried.message, partial: true } }),
     effects: answer.effects,
     ...(fault.retryAfterMs !== undefined && { retryAfterMs: fault.retryAfterMs }),
+    params,
     label: tried.sent,
     tried: [...failures],
   }

@@ -10,12 +10,13 @@ import type {
 } from '@provost/core'
 import { isPromise, joinLabels, liveFields, trustedLabel } from '@provost/core'
 import { chooseModel, modelName } from '@provost/provider'
+import type { ModelTool } from '@provost/tools'
 
 import { runHooks } from '../hooks/run-hooks.ts'
 import { tailMessages } from '../inbox/enter-messages.ts'
 import { selectModel, tierOf } from '../prompt/select-model.ts'
 import type { StepRequest } from '../types/orchestrator.ts'
-import type { ModelTool, ResolvedAgent } from '../types/resolved-agent.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 
 /** A model call after the `model.request` hooks. */
@@ -52,16 +53,16 @@ type Seen = Pick<ModelRequest, 'label' | 'messages'>
 
 const withView = liveFields<RunContext, Seen, Pick<ModelRequest, 'tail'>>({
   label: (ctx, { tail }) => sentLabel(ctx, tail),
-  messages: ({ state }) => [...state.view],
+  messages: ({ state }) => Object.freeze([...state.view]),
 })
 
 /** Returns the label of a request: the join of its view, its tail and the instructions. */
 export function sentLabel(ctx: RunContext, tail: readonly MessageInit[]): Label {
-  const { state, instructions, agent } = ctx
+  const { state, instructions, systemTexts, agent } = ctx
   const labels = [state.viewLabel]
   if (tail.length > 0) labels.push(tailMessages(tail, ctx.id).label)
   if (agent.reading) labels.push(agent.reading)
-  if (instructions !== '' || agent.tools.size > 0) labels.push(trustedLabel)
+  if (instructions !== '' || systemTexts.length > 0 || agent.tools.size > 0) labels.push(trustedLabel)
   return labels.length > 1 ? joinLabels(...labels) : state.viewLabel
 }
 
@@ -79,16 +80,17 @@ function throughHooks(
   named: readonly string[] | undefined,
 ): MaybePromise<PreparedRequest> {
   const { agent } = ctx
+  // Frozen, so that a hook which writes to it fails instead of changing the run's own lists.
   const asked = {
     model: modelName(chosen),
     spec: chosen,
-    tail,
+    tail: Object.freeze([...tail]),
     tools: named ? namedTools(agent, named) : agent.offered,
-    params: settings,
+    params: Object.freeze({ ...settings }),
   }
   /** Deferred tools that a hook has offered. A later hook that removes one removes it for this request. */
   const raised = new Set<string>()
-  const first: Edited = { request: withView(asked, ctx) }
+  const first: Edited = { request: Object.freeze(withView(asked, ctx)) }
   const edited = runHooks(ctx, 'model.request', first, {
     shown: ({ request }) => (request.tail.length > 0 ? request.label : undefined),
     call: (hook, hookContext, { request }) => hook(request, hookContext),
@@ -114,20 +116,21 @@ function editRequest(
 ): ModelRequest {
   const model = edit.model === undefined ? undefined : chooseModel(edit.model, tierOf(ctx))
   const promoted = named ? undefined : edit.promote
-  return Object.create(request, {
-    ...(edit.tail && { tail: { value: [...request.tail, ...edit.tail], enumerable: true } }),
+  const edited: ModelRequest = Object.create(request, {
+    ...(edit.tail && { tail: { value: Object.freeze([...request.tail, ...edit.tail]), enumerable: true } }),
     ...((edit.tools || promoted) && {
       tools: {
         value: withPromoted(ctx.agent, onlyNamed(request.tools, edit.tools), promoted, raised),
         enumerable: true,
       },
     }),
-    ...(edit.params && { params: { value: { ...request.params, ...edit.params }, enumerable: true } }),
+    ...(edit.params && { params: { value: Object.freeze({ ...request.params, ...edit.params }), enumerable: true } }),
     ...(model !== undefined && {
       model: { value: modelName(model), enumerable: true },
       spec: { value: model, enumerable: true },
     }),
   })
+  return Object.freeze(edited)
 }
 
 function preparedOf(agent: ResolvedAgent, { request, hold }: Edited): PreparedRequest {
@@ -161,7 +164,7 @@ const none: ReadonlySet<string> = new Set()
 function onlyNamed(offered: readonly ToolInfo[], names: readonly string[] | undefined): readonly ToolInfo[] {
   if (!names) return offered
   const left = new Set(names)
-  return offered.filter((tool) => left.has(tool.name))
+  return Object.freeze(offered.filter((tool) => left.has(tool.name)))
 }
 
 /** Returns the tools that an orchestrator names, deferred ones included. */
@@ -182,5 +185,5 @@ function withPromoted(
     raised.add(name)
     return [tool]
   })
-  return more.length > 0 ? [...offered, ...more] : offered
+  return more.length > 0 ? Object.freeze([...offered, ...more]) : offered
 }

@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { FailedAttempt, MaybePromise, MessageInit, NewEntry } from '@provost/core'
+import type { FailedAttempt, MaybePromise, MessageInit, NewEntry, OneModel } from '@provost/core'
 import { isPromise, positionId } from '@provost/core'
 import type { AnyModel } from '@provost/provider'
 import { chooseModel, modelName, resolveModel } from '@provost/provider'
 
+import { failureOf } from '../control/failure-source.ts'
+import { reportEnding } from '../control/report.ts'
 import { stopIfAborted } from '../control/run-ending.ts'
 import { admitCall } from '../hooks/model-admission.ts'
 import { tailMessages } from '../inbox/enter-messages.ts'
 import { tierOf } from '../prompt/select-model.ts'
 import { hashJson, newEntry, placeOf } from '../state/entry.ts'
-import { nextAction } from '../state/next-action.ts'
 import type { EntryContext } from '../types/log.ts'
-import type { LoopAnswers } from '../types/loop.ts'
+import type { StepOutcome } from '../types/loop.ts'
 import type { StepRequest } from '../types/orchestrator.ts'
 import type { RunContext } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
@@ -32,14 +33,16 @@ const mostAttempts = 20
  * Runs one model step: edits the view, prepares the request, attempts the call until one answers or recovery ends, and
  * validates the answer.
  */
-export async function askModel(ctx: RunContext, options: StepRequest = {}): Promise<LoopAnswers['model']> {
+export async function askModel(
+  ctx: RunContext,
+  { step, options }: { readonly step: number; readonly options: StepRequest },
+): Promise<StepOutcome> {
   const { state, logWriter, agent } = ctx
   stopIfAborted(ctx)
-  const run = state.run
-  ctx.step = (run?.step ?? 0) + (nextAction(state) === 'model' ? 0 : 1)
-  ctx.attempt = (run?.attempts ?? 0) + 1
+  ctx.step = step
+  ctx.attempt = (state.run?.attempts ?? 0) + 1
   ctx.stepRequest = options
-  const place: EntryContext = { ...placeOf(state), step: ctx.step }
+  const place: EntryContext = { ...placeOf(state), step }
   if (agent.hooks.context.length > 0) {
     for (const asked of ctx.pendingInputs.compactions.splice(0)) await compactOnRequest(ctx, place, asked)
     ctx.viewTrigger = 'step'
@@ -49,7 +52,7 @@ export async function askModel(ctx: RunContext, options: StepRequest = {}): Prom
   let request = isPromise(prepared) ? await prepared : prepared
   let spec = request.model
   const failures: FailedAttempt[] = []
-  const resolved = resolveModel(spec)
+  const resolved = modelOf(spec)
   let model = isPromise(resolved) ? await resolved : resolved
   if (request.tail.length > 0) await logWriter.append([tailEntry(place, request.tail, ctx.attempt)])
   logWriter.emit('step.start', { model: modelName(model) }, ctx.step)
@@ -58,10 +61,9 @@ export async function askModel(ctx: RunContext, options: StepRequest = {}): Prom
     const admission = admitted(ctx, model, request)
     const tried = await attemptModel(ctx, model, isPromise(admission) ? await admission : admission, options)
     if (tried.answer.ok) return validateResponse(ctx, place, tried, tried.answer, options, request.hold)
-    const failed = await recordFailure(ctx, place, tried, tried.answer, spec, failures)
+    const failed = await recordFailure(ctx, place, tried, tried.answer, spec, request.settings, failures)
     if (tried.answer.aborted) throw new RunEnding('aborted')
-    const remedy: ErrorRecovery =
-      tries < mostAttempts ? await recoverFrom(ctx, failed, tried, request) : { kind: 'none' }
+    const remedy: ErrorRecovery = tries < mostAttempts ? await recoverFrom(ctx, failed) : { kind: 'none' }
     if (remedy.kind === 'none') {
       const failure = remedy.error ? { ...failed, error: remedy.error } : failed
       const { partial: _, ...unsaid } = failure
@@ -72,7 +74,7 @@ export async function askModel(ctx: RunContext, options: StepRequest = {}): Prom
     const name = modelName(model)
     if (remedy.kind === 'model') {
       spec = chooseModel(remedy.model, tierOf(ctx))
-      model = await resolveModel(spec)
+      model = await modelOf(spec)
       logWriter.emit('model.fallback', { from: name, to: modelName(model), class: failed.class }, ctx.step)
     } else if (remedy.kind === 'retry') {
       const { afterMs } = remedy
@@ -87,6 +89,21 @@ export async function askModel(ctx: RunContext, options: StepRequest = {}): Prom
     }
     ctx.attempt++
     stopIfAborted(ctx)
+  }
+}
+
+/** Returns the model of a spec. @throws the error with the model as its source. */
+function modelOf(spec: OneModel): MaybePromise<AnyModel> {
+  const failed = (thrown: unknown): never => {
+    const name = modelName(spec)
+    const hint = 'Give the agent a model that is installed.'
+    throw failureOf(thrown, { kind: 'model', name }, { code: 'model-failed', what: `The model ${name}`, hint })
+  }
+  try {
+    const model = resolveModel(spec)
+    return isPromise(model) ? model.then((loaded) => loaded, failed) : model
+  } catch (thrown) {
+    return failed(thrown)
   }
 }
 
@@ -121,6 +138,7 @@ async function compactOnRequest(
     asked.resolve()
   } catch (thrown) {
     stopIfAborted(ctx)
+    reportEnding(ctx, thrown)
     asked.reject(thrown)
   }
 }

@@ -11,7 +11,7 @@ import { checkOutput } from '../prompt/structured-output.ts'
 import { mergeApprovals } from '../question/merge-approvals.ts'
 import { checkAsks } from '../question/unexpected-ask.ts'
 import type { EntryContext } from '../types/log.ts'
-import type { LoopAnswers, Repair } from '../types/loop.ts'
+import type { StepOutcome, Repair } from '../types/loop.ts'
 import type { StepRequest } from '../types/orchestrator.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { ModelAttempt } from './model-attempt.ts'
@@ -25,7 +25,7 @@ export async function validateResponse(
   answer: Extract<ModelAnswer, { ok: true }>,
   { output }: StepRequest,
   hold: PreparedRequest['hold'],
-): Promise<LoopAnswers['model']> {
+): Promise<StepOutcome> {
   const model = modelName(tried.model)
   const answered = {
     finishReason: answer.finishReason,
@@ -36,7 +36,7 @@ export async function validateResponse(
   const spent = (): NewEntry => answeredEntry(ctx.state, ctx.agent, place, answered)
   // The usage counts even if the answer is rejected.
   ctx.pendingAttempt = spent
-  const { message, repair, asks } = await judgeMessage(ctx, tried.message, output === undefined)
+  const { message, repair, asks } = await judgeMessage(ctx, tried.message, answered.model, output === undefined)
   if (asks.length > 0 && !repair) return { ...answered, message, ask: mergeApprovals(asks) }
   // A held-back answer that needs a repair is never shown.
   if (repair && hold) return { ...answered, message, repair, unsaid: true }
@@ -55,13 +55,14 @@ interface Judged {
  * Passes an answer through all hooks. Each hook receives the previous hook's message. A repair takes precedence over
  * approvals.
  *
+ * @param model the name of the model that answered.
  * @param final whether an answer without calls may be the output of the run and must fit the agent's schema.
  */
-async function judgeMessage(ctx: RunContext, spoken: Message, final: boolean): Promise<Judged> {
+async function judgeMessage(ctx: RunContext, spoken: Message, model: string, final: boolean): Promise<Judged> {
   const passed = throughHooks(ctx, spoken)
   const judged = isPromise(passed) ? await passed : passed
   if (judged.repair || !final || !ctx.agent.output) return judged
-  const repair = await checkOutput(ctx, judged.message)
+  const repair = await checkOutput(ctx, judged.message, model)
   return repair ? { ...judged, repair } : judged
 }
 

@@ -1,9 +1,21 @@
-import type { Json, KnownKeys, Message, StandardSchemaV1, ToolResult, View } from '@provost/core'
+import type {
+  EventPayloads,
+  Json,
+  KnownKeys,
+  LabelInit,
+  Message,
+  StandardSchemaV1,
+  Tool,
+  ToolResult,
+  View,
+} from '@provost/core'
 import {
   ProvostError,
   checkChoice,
   checkLabel,
   checkOptions,
+  deepFreeze,
+  emitted,
   fillLabel,
   joinLabels,
   parseWith,
@@ -15,18 +27,11 @@ import { checkModel, checkSettings, estimateTokens, messageTokens, windowOf } fr
 import { toolTokens } from '../prompt/context-size.ts'
 import { readJson } from '../prompt/structured-output.ts'
 import { callsAt, nextAction } from '../state/next-action.ts'
-import { toolCall } from '../state/tool-call.ts'
-import type {
-  ExecuteOptions,
-  OrchestratorRun,
-  StepOptions,
-  StepRequest,
-  OrchestratorCommand,
-} from '../types/orchestrator.ts'
+import { registeredName, toolCall } from '../state/tool-call.ts'
+import type { ExecuteOptions, OrchestratorRun, StepOptions, StepRequest } from '../types/orchestrator.ts'
+import { orchestratorName } from '../types/orchestrator.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { SessionState } from '../types/session-state.ts'
-import type { CommandQueue } from './command-queue.ts'
-import { orchestratorName } from './orchestrator.ts'
 import type { ReplayCursor } from './replay-cursor.ts'
 
 /** How often the model is asked to repair output that does not match its schema. */
@@ -42,11 +47,21 @@ function checkStep({ model, tier, settings }: StepOptions, where: string): void 
   checkSettings(settings, where)
 }
 
-/** Returns the run object of an orchestrator. It reads from the log and sends commands to the loop. */
+/** What an orchestrator requests from the loop. Requests are processed in turn. */
+export interface OrchestratorRequests {
+  model(options: StepRequest): Promise<Message>
+  execute(options: ExecuteOptions): Promise<readonly ToolResult[]>
+  say(content: string, label: LabelInit | undefined): Promise<Message>
+  callTool(toolName: string, input: Json, label: LabelInit | undefined): Promise<ToolResult>
+  memo(key: string, value: Json): Promise<Json>
+  emit(event: Omit<EventPayloads['extension'], 'name'>): void
+}
+
+/** Returns the run object of an orchestrator. It reads from the log and sends requests to the loop. */
 export function orchestratorRun(
   agent: ResolvedAgent,
   cursor: ReplayCursor,
-  commands: CommandQueue,
+  requests: OrchestratorRequests,
   turn: number,
   signal: AbortSignal,
 ): OrchestratorRun {
@@ -54,24 +69,26 @@ export function orchestratorRun(
   let steers = 0
   let counted = cursor.offset
 
-  function wish<T>(make: (granted: PromiseWithResolvers<T>) => OrchestratorCommand): Promise<T> {
-    const granted = Promise.withResolvers<T>()
-    commands.add(make(granted))
-    return granted.promise
-  }
-
-  function step(options: StepRequest): Promise<Message> {
-    return wish((completion) => ({ kind: 'model', options: labelled(cursor, options), completion }))
-  }
+  const step = (options: StepRequest): Promise<Message> => requests.model(labelled(cursor, options))
 
   const execute: OrchestratorRun['execute'] = (options = {}) => {
     checkOptions(options, executeKeys, 'run.execute')
-    return wish<readonly ToolResult[]>((completion) => ({ kind: 'execute', options, completion }))
+    return requests.execute(options)
   }
 
   const say: OrchestratorRun['say'] = (content, label) => {
     checkLabel(label, 'run.say')
-    return wish<Message>((completion) => ({ kind: 'say', content, label, completion }))
+    return requests.say(content, label)
+  }
+
+  function callTool<In, Out, App>(tool: Tool<In, Out, App>, input: In, label?: LabelInit): Promise<ToolResult<Out>>
+  function callTool(name: string, input: unknown, label?: LabelInit): Promise<ToolResult>
+  // oxlint-disable-next-line typescript/no-explicit-any -- the tool's schema has validated the value
+  async function callTool(tool: string | Tool, input: unknown, label?: LabelInit): Promise<ToolResult<any>> {
+    checkLabel(label, 'run.callTool')
+    const name = typeof tool === 'string' ? tool : registeredName(agent, tool)
+    // Secrets are tokenised, so that a repeated call equals the call in the log.
+    return requests.callTool(name, deepFreeze(agent.secrets.scrubber.tokenise(toJson(input))), label)
   }
 
   async function object<S extends StandardSchemaV1>(
@@ -115,7 +132,7 @@ export function orchestratorRun(
     if (!value) {
       value = (async () => {
         const made = toJson(await fn())
-        return wish<Json>((completion) => ({ kind: 'memo', key: name, value: made, completion }))
+        return requests.memo(name, made)
       })()
       memos.set(name, value)
       // A failed memo may be retried.
@@ -166,8 +183,9 @@ export function orchestratorRun(
     object,
     execute,
     say,
+    callTool,
     memo,
-    emit: (data) => commands.add({ kind: 'emit', data: toJson(data) }),
+    emit: (...args: readonly unknown[]) => requests.emit({ ...emitted(args), label: cursor.state.viewLabel }),
   }
 }
 
@@ -175,7 +193,7 @@ function viewOf(state: SessionState, agent: ResolvedAgent): View {
   const window = windowOf(agent.modelName)
   return {
     get messages() {
-      return [...state.view]
+      return Object.freeze([...state.view])
     },
     label: state.viewLabel,
     get tokens() {

@@ -167,7 +167,8 @@ function isRepair(entry: EntryOf<'message'>): boolean {
   return purpose === 'repair' || purpose === 'output-repair'
 }
 
-function diverged(log: SessionState): ProvostError {
+/** Returns the error of an orchestrator whose commands differ from those that its log records. */
+export function diverged(log: SessionState): ProvostError {
   return new ProvostError('orchestrator-diverged', `The orchestrator of ${log.agent} diverged from its log.`, {
     hint: 'Resume a run with the orchestrator it began with. Read random values, time and external data in run.memo.',
   })

@@ -9,14 +9,16 @@ import { systemMessages } from './prompt.ts'
 /** Creates an empty size estimate. */
 export function createContextSize(): ContextSize {
   let [version, count, sum] = [-1, 0, 0]
-  let system: { readonly of: string; readonly preludes: number; readonly tokens: number } | undefined
+  let system:
+    | { readonly of: string; readonly texts: readonly string[]; readonly preludes: number; readonly tokens: number }
+    | undefined
   const tails = new WeakMap<MessageInit, Message>()
 
   function ofSystem(ctx: RunContext): number {
-    const { instructions: of, state } = ctx
+    const { instructions: of, systemTexts: texts, state } = ctx
     const preludes = state.systemMessages.get(state.agent)?.length ?? 0
-    if (system?.of !== of || system.preludes !== preludes) {
-      system = { of, preludes, tokens: tokensOf(systemMessages(ctx)) }
+    if (system?.of !== of || system.texts !== texts || system.preludes !== preludes) {
+      system = { of, texts, preludes, tokens: tokensOf(systemMessages(ctx)) }
     }
     return system.tokens
   }

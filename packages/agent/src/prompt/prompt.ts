@@ -1,11 +1,14 @@
 import type { Message } from '@provost/core'
+import { ProvostError } from '@provost/core'
 import type { Prompt } from '@provost/provider'
 import { createPrompt } from '@provost/provider'
 
+import { callbackFailure } from '../control/failure-source.ts'
 import { messageOf } from '../messages/message.ts'
+import { isModelMessage } from '../messages/read-input.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 import { providerOf } from './model-name.ts'
-import { skillCatalogue } from './skill-catalogue.ts'
 
 /**
  * Returns the prompt for a model, up to date with the view. Messages that it contains are neither converted nor changed
@@ -32,8 +35,9 @@ export function promptFor(ctx: RunContext, model: string): Prompt {
 }
 
 function newPrompt({ agent, state }: RunContext, model: string): Prompt {
+  const { convertToModel } = agent
   return createPrompt({
-    convert: agent.convertToModel,
+    convert: convertToModel && ((message) => converted(convertToModel, message)),
     reasoning: agent.reasoning,
     writer: (message) => {
       const by = state.modelNames.get(message) ?? model
@@ -42,12 +46,35 @@ function newPrompt({ agent, state }: RunContext, model: string): Prompt {
   })
 }
 
+type Convert = NonNullable<ResolvedAgent['convertToModel']>
+
+function converted(convert: Convert, message: Message): ReturnType<Convert> {
+  try {
+    const own = convert(message)
+    const all = Array.isArray(own) ? own : [own]
+    if (own !== undefined && !all.every(isForModel)) throw invalidConversion(own, message)
+    return own
+  } catch (thrown) {
+    throw callbackFailure(thrown, 'convertToModel')
+  }
+}
+
+/** Returns whether a value is a message of a role that models know. A promise is not. */
+function isForModel(value: unknown): boolean {
+  return isModelMessage(value) && ['system', 'user', 'assistant', 'tool'].includes(value.role)
+}
+
+function invalidConversion(own: unknown, { id, role }: Message): ProvostError {
+  const got = own instanceof Promise ? 'a promise' : 'no message that a model knows'
+  return new ProvostError('invalid-answer', `convertToModel returned ${got} for message ${id} (${role}).`, {
+    hint: 'Return a ModelMessage, a list of them, or undefined for the default. It must not be asynchronous.',
+  })
+}
+
 /** Returns the system prompt, built from source each time: no summary and no edit of the history changes it. */
 export function systemMessages(ctx: RunContext): readonly Message[] {
-  const { agent, state } = ctx
-  const texts = [ctx.instructions, agent.skills.length > 0 ? skillCatalogue(agent.skills) : ''].filter(
-    (text) => text !== '',
-  )
+  const { instructions, systemTexts, state } = ctx
+  const texts = instructions === '' ? systemTexts : [instructions, ...systemTexts]
   const own = texts.length > 0 ? [messageOf({ role: 'system', content: texts.join('\n\n') }, 'instructions')] : []
   return [...own, ...(state.systemMessages.get(state.agent) ?? [])]
 }

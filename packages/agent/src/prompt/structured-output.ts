@@ -12,10 +12,11 @@ const mostRepairs = 1
 /**
  * Validates a final answer against the output schema.
  *
+ * @param model the name of the model that answered.
  * @returns the repair request for the model, or undefined for a valid answer.
  * @throws RunEnding `output-invalid` if a repair was already requested.
  */
-export async function checkOutput(ctx: RunContext, message: Message): Promise<Repair | undefined> {
+export async function checkOutput(ctx: RunContext, message: Message, model: string): Promise<Repair | undefined> {
   const { output } = ctx.agent
   if (!output || message.content.some((part) => part.type === 'tool-call' && !part.providerExecuted)) return undefined
   const problem = await outputProblem(output, textOf(message))
@@ -29,7 +30,7 @@ export async function checkOutput(ctx: RunContext, message: Message): Promise<Re
   const error = new ProvostError('output-invalid', `The answer does not fit the output schema: ${problem}.`, {
     hint: 'Relax the schema, describe its fields, or use a stronger model.',
   })
-  throw new RunEnding('failed', error.toJSON(), error)
+  throw new RunEnding('failed', error.toJSON(), error, { kind: 'model', name: model })
 }
 
 async function outputProblem(schema: NonNullable<ResolvedAgent['output']>, text: string): Promise<string | undefined> {

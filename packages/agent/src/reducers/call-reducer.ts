@@ -35,6 +35,7 @@ export function applyCall(state: SessionState, run: RunProgress, entry: Extract<
       call.stage = 'started'
       call.starts++
       call.startedAt = entry.at
+      if (entry.effect) call.effect = entry.effect
       break
     case 'parked':
       if (call.stage === 'started' || call.stage === 'resumable') call.stage = 'parked'

@@ -1,10 +1,8 @@
-import type { Entry, EntryOf, UsageReport } from '@provost/core'
-import { addUsage } from '@provost/core'
+import type { Entry, EntryOf } from '@provost/core'
 
-import { childMessageIn, childToward } from '../messages/child-message.ts'
 import { addBytes } from '../state/byte-count.ts'
 import { callOf } from '../state/session-state.ts'
-import { addShares } from '../state/usage.ts'
+import { addReport } from '../state/usage.ts'
 import type { RunProgress, SessionState } from '../types/session-state.ts'
 import { recordCompositeAnswer, resumeComposite } from './composite-reducer.ts'
 
@@ -31,7 +29,7 @@ export function applyChild(state: SessionState, run: RunProgress, entry: Extract
     if (child) [child.usage, child.bytes] = [entry.usage, entry.bytes]
     return
   }
-  count(run, entry.usage)
+  addReport(run, entry.usage)
   run.bytes = addBytes(run.bytes, entry.bytes)
   run.toolCallCount += entry.toolCalls
   run.answerCount += entry.steps
@@ -51,7 +49,7 @@ export function abandonChildren(state: SessionState, run: RunProgress, parentCal
   for (const child of run.children.values()) {
     if (child.parentCallId !== parentCallId) continue
     left.add(child.callId)
-    if (child.usage) count(run, child.usage)
+    if (child.usage) addReport(run, child.usage)
     run.bytes = addBytes(run.bytes, child.bytes)
     delete child.usage
     delete child.bytes
@@ -68,22 +66,10 @@ export function answerChild(run: RunProgress, callId: string, entry: EntryOf<'re
   resumeComposite(run, composite)
 }
 
-/** Records a message to a child run. */
-export function applyChildMessage(run: RunProgress, entry: EntryOf<'resolved'>): void {
-  const message = childMessageIn(entry)
-  const child = message && childToward(run, message.to)
-  if (child && !child.completion) (child.childMessages ??= new Map()).set(message.token, message)
-}
-
 function closeChildWaits(state: SessionState, of: (callId: string) => boolean): void {
   for (const [token, { child }] of state.waits) {
     if (!child || !of(child.callId)) continue
     state.waits.delete(token)
     state.resolvedWaits.add(token)
   }
-}
-
-function count(run: RunProgress, { byModel, ...usage }: UsageReport): void {
-  run.usage = addUsage(run.usage, usage)
-  addShares(run.byModel, byModel)
 }

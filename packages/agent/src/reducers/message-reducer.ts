@@ -1,5 +1,5 @@
 import type { EntryOf, Message } from '@provost/core'
-import { fillLabel, joinLabels, labelOf, messageOfEntry, purposeOf, untrustedLabel } from '@provost/core'
+import { fillLabel, joinLabels, labelOf, messageOfEntry, opensCalls, purposeOf, untrustedLabel } from '@provost/core'
 
 import type { RunProgress, SessionState } from '../types/session-state.ts'
 
@@ -37,6 +37,9 @@ export function applyMessage(state: SessionState, entry: EntryOf<'message'>): vo
   if (!run) return
   if (purposeOf(entry) === 'output-repair') run.outputRepairs++
   run.answer = undefined
+  if (!opensCalls(entry) || entry.runId !== run.id) return
+  run.step = Math.max(run.step, entry.step)
+  openCalls(run, message, true)
 }
 
 /** Applies an answer of the model: its calls are open, or the run may end with it. */
@@ -63,7 +66,7 @@ export function appendMessage(state: SessionState, message: Message): void {
   state.viewLabel = joinLabels(state.viewLabel, labelOf(message))
 }
 
-function openCalls(run: RunProgress, message: Message): void {
+function openCalls(run: RunProgress, message: Message, isOrchestrators = false): void {
   run.calls.clear()
   run.nestedCalls.clear()
   run.deferred = undefined
@@ -79,6 +82,7 @@ function openCalls(run: RunProgress, message: Message): void {
       decisions: 0,
       starts: 0,
       startedAt: 0,
+      ...(isOrchestrators && { isOrchestrators }),
     })
   }
   run.openCalls = run.calls.size

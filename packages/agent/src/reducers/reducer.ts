@@ -1,16 +1,22 @@
-import type { Entry } from '@provost/core'
-import { assertNever } from '@provost/core'
+import type { Entry, Json } from '@provost/core'
+import { assertNever, isRecord } from '@provost/core'
 
 import { addBytes, bytesOfEntry } from '../state/byte-count.ts'
 import { emptySessionState } from '../state/session-state.ts'
+import { addAttempt } from '../state/usage.ts'
 import type { RunBytes, SessionState } from '../types/session-state.ts'
 import { applyCall } from './call-reducer.ts'
 import { applyChild } from './child-reducer.ts'
 import { recordCompositeAnswer } from './composite-reducer.ts'
 import { applyMessage } from './message-reducer.ts'
-import { applyAttempt, applyRun } from './run-reducer.ts'
+import { applyAttempt, applyRun, applyStepBegin } from './run-reducer.ts'
 import { applyHandoff, applyView } from './view-reducer.ts'
 import { applyResolved, applyWait } from './wait-reducer.ts'
+
+function forkedFromIn(data: Json): string | undefined {
+  const id = isRecord(data) ? data['sessionId'] : undefined
+  return typeof id === 'string' ? id : undefined
+}
 
 /** Returns the state after all entries of a log. */
 export function foldLog(entries: Iterable<Entry>): SessionState {
@@ -37,6 +43,7 @@ export function reduceEntry(state: SessionState, entry: Entry, bytes: RunBytes =
       break
     case 'attempt':
       if (run) applyAttempt(run, entry)
+      else addAttempt(state.earlier, entry)
       break
     case 'call':
       if (run) applyCall(state, run, entry)
@@ -56,6 +63,7 @@ export function reduceEntry(state: SessionState, entry: Entry, bytes: RunBytes =
       if (run && entry.callId !== undefined) recordCompositeAnswer(run, entry.callId, entry.key)
       break
     case 'tail':
+      if (run) applyStepBegin(run, entry)
       if (run && entry.with) run.ephemeralMessages.push(...entry.with)
       break
     case 'handoff':
@@ -65,6 +73,9 @@ export function reduceEntry(state: SessionState, entry: Entry, bytes: RunBytes =
       if (run) applyChild(state, run, entry)
       break
     case 'ext':
+      // The first mark is that of the first fork: a fork of a fork has both.
+      if (entry.name === 'provost' && entry.key === 'forked-from') state.forkedFrom ??= forkedFromIn(entry.data)
+      break
     case 'audit':
       break
     default:

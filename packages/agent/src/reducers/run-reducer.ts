@@ -1,8 +1,8 @@
 import type { Entry, EntryOf } from '@provost/core'
-import { addUsage, assertNever } from '@provost/core'
+import { assertNever } from '@provost/core'
 
 import { noBytes } from '../state/byte-count.ts'
-import { addAttempt } from '../state/usage.ts'
+import { addAttempt, addReport, usageReport } from '../state/usage.ts'
 import type { RunProgress, SessionState } from '../types/session-state.ts'
 import { settleWait } from './wait-reducer.ts'
 
@@ -14,6 +14,7 @@ export function applyRun(state: SessionState, entry: Extract<Entry, { type: 'run
       // Another agent has taken the session: its handoff path starts again.
       if (run && run.manifest.agent !== entry.manifest.agent) state.handoffPath.length = 0
       state.agent = entry.agent
+      if (run) addReport(state.earlier, usageReport(run))
       state.run = {
         id: entry.runId,
         manifest: entry.manifest,
@@ -77,12 +78,17 @@ export function applyRun(state: SessionState, entry: Extract<Entry, { type: 'run
   }
 }
 
+/** Applies an entry of a model call: after the first one of a later step, the answer before it is not the last one. */
+export function applyStepBegin(run: RunProgress, { step }: EntryOf<'tail' | 'attempt'>): void {
+  if (step > run.step) run.answer = undefined
+}
+
 /** Applies a model attempt: its usage counts even if it failed. */
 export function applyAttempt(run: RunProgress, entry: EntryOf<'attempt'>): void {
-  addAttempt(run.byModel, entry)
-  run.usage = addUsage(run.usage, entry.usage)
+  addAttempt(run, entry)
   if (entry.purpose === 'generated') return
   if (entry.outcome === 'answered') run.answerCount++
+  applyStepBegin(run, entry)
   run.step = entry.step
   run.lastAttempt = entry
   // Counts until the answer is accepted: a denied answer is followed by another attempt, not by the same one.

@@ -1,9 +1,10 @@
 import type { ApprovalDecision, EntryOf } from '@provost/core'
 import { isRecord, toJson, untrustedLabel } from '@provost/core'
 
+import { readRemoteValue } from '../messages/remote-value.ts'
 import { callOf } from '../state/session-state.ts'
 import type { CallState, Delivered, RunProgress, SessionState } from '../types/session-state.ts'
-import { answerChild, applyChildMessage } from './child-reducer.ts'
+import { answerChild } from './child-reducer.ts'
 import { recordCompositeAnswer, resumeComposite } from './composite-reducer.ts'
 import { applyAnswer } from './message-reducer.ts'
 import { recordApproval } from './session-approvals.ts'
@@ -34,8 +35,7 @@ export function applyResolved(state: SessionState, entry: EntryOf<'resolved'>): 
   state.waits.delete(entry.token)
   settleWait(state, entry.token, wait)
   const { run } = state
-  if (!run) return
-  if (!wait) return applyChildMessage(run, entry)
+  if (!run || !wait) return
   if (wait.child) return answerChild(run, wait.child.callId, entry)
   if (run.unapprovedAnswer?.token === entry.token) {
     const { message } = run.unapprovedAnswer
@@ -60,11 +60,25 @@ export function applyResolved(state: SessionState, entry: EntryOf<'resolved'>): 
   } else if (wait.kind === 'uncertain') {
     const value = isRecord(entry.value) ? entry.value : {}
     const { decision, output = null } = value
-    if (decision === 'retry') call.stage = 'ready'
-    else deliver(call, { output: toJson(output), fate: decision === 'done' ? 'done' : 'given-up', via: 'human' })
+    if (decision === 'retry') {
+      call.stage = 'ready'
+      call.cleared = attemptInDoubt(wait)
+    } else {
+      const fate = decision === 'done' ? 'done' : 'given-up'
+      const { effectStatus } = wait
+      deliver(call, { output: toJson(output), fate, via: 'human', ...(effectStatus && { effectStatus }) })
+    }
   } else {
-    deliver(call, { output: entry.value, fate: entry.by === clock ? 'expired' : 'done', via: 'remote' })
+    const { output = null, error } = readRemoteValue(entry.value)
+    const fate = entry.by === clock ? 'expired' : 'done'
+    deliver(call, error ? { error, fate: 'failed', via: 'remote' } : { output, fate, via: 'remote' })
   }
+}
+
+/** Returns the attempt at an effect that an uncertain call waits for. */
+export function attemptInDoubt({ evidence }: Pick<EntryOf<'wait'>, 'evidence'>): number | undefined {
+  const attempt = isRecord(evidence) ? evidence['attempt'] : undefined
+  return typeof attempt === 'number' ? attempt : undefined
 }
 
 function deliver(call: CallState, delivered: Delivered): void {
@@ -95,8 +109,9 @@ export function closeWaits(state: SessionState, callId: string, closes: (wait: E
   }
 }
 
-/** Marks a wait as closed. */
+/** Marks a wait as closed, and its batch as decided in part. */
 export function settleWait(state: SessionState, token: string, wait: EntryOf<'wait'> | undefined): void {
   state.resolvedWaits.add(token)
+  if (wait?.batch !== undefined) state.resolvedWaits.add(wait.batch)
   if (wait?.callId !== undefined) state.resolvedWaits.add(waitKey(wait.kind, wait.callId))
 }

@@ -11,6 +11,7 @@ export function asError(thrown: unknown): ProvostError {
       hint: 'Nothing has changed. Try again.',
     })
   }
+  if (thrown instanceof RunEnding && thrown.thrown instanceof ProvostError) return thrown.thrown
   if (thrown instanceof RunEnding)
     return thrown.info ? fromErrorInfo(thrown.info, thrown.thrown) : asError(thrown.thrown)
   return fromErrorInfo(toErrorInfo(thrown), thrown)

@@ -11,7 +11,7 @@ export function sessionClosed(id: string): ProvostError {
 export function sessionOpen(id: string, what: 'goes on' | 'waits'): ProvostError {
   const run = what === 'waits' ? 'a suspended run' : 'a run in progress'
   return new ProvostError('session-open', `Session ${id} has ${run}.`, {
-    hint: 'Edit the messages after the run has ended: wait for it, resume it, or abort it.',
+    hint: 'Do it after the run has ended: wait for the run, resume it, or abort it.',
   })
 }
 
@@ -26,6 +26,13 @@ export function nothingToResume(id: string): ProvostError {
 export function unknownMode(mode: unknown): ProvostError {
   return new ProvostError('invalid-option', `Unknown mode ${JSON.stringify(mode)} in session.send.`, {
     hint: "Give 'steer' or 'queue'.",
+  })
+}
+
+/** The error for data with a message to a child run. */
+export function dataBelow(to: string): ProvostError {
+  return new ProvostError('invalid-option', `session.deliver has "data" with "to" ${to.slice(0, 300)}, a child run.`, {
+    hint: 'Leave "to" or "data" out: only the session\'s own log records data.',
   })
 }
 

@@ -1,5 +1,6 @@
 import type { RunResult, RunStatus } from '@provost/core'
 
+import { sourceOf } from '../control/failure-source.ts'
 import { endPayload } from '../state/run-summary.ts'
 import type { EventBus, LogWriter } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
@@ -23,7 +24,10 @@ export async function cutOffMessage<Output>(
 ): Promise<RunResult<Output>> {
   const aborted = thrown instanceof RunEnding && thrown.status === 'aborted'
   const error = aborted ? undefined : asError(thrown)
-  if (error) emit('agent.error', { error: error.toJSON(), source: { kind: 'loop', name: agent.name } })
+  if (error) {
+    const source = sourceOf(thrown) ?? { kind: 'loop', name: agent.name }
+    emit('agent.error', { error: error.toJSON(), source })
+  }
   const status: RunStatus = aborted ? 'aborted' : 'failed'
   const { error: _, output: __, ...payload } = endPayload(state)
   emit('agent.end', { ...payload, status, ...(error && { error: error.toJSON() }) })

@@ -5,17 +5,17 @@ import { hookFailed } from '../control/run-ending.ts'
 import { takenEntry } from '../entries/wait-entries.ts'
 import { checkActive } from '../handoff/active-agent.ts'
 import { inHookTime } from '../hooks/hook-time.ts'
-import { runHooks } from '../hooks/run-hooks.ts'
+import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
 import { takenIds } from '../inbox/drain.ts'
 import { enterMessages } from '../inbox/enter-messages.ts'
 import { messageOf } from '../messages/message.ts'
 import { messagesOf } from '../messages/read-input.ts'
 import { newEntry } from '../state/entry.ts'
 import type { EntryContext } from '../types/log.ts'
-import type { RunContext } from '../types/run-context.ts'
+import type { RunContext, RunStart } from '../types/run-context.ts'
 
 /** Returns the first entry of a new run. */
-export function startedRun(ctx: RunContext, token: string | undefined): NewEntry {
+export function startedRun(ctx: RunContext): NewEntry {
   const { agent, options, id, state, parentRun } = ctx
   checkActive(ctx.entryAgent, state)
   const place: EntryContext = { runId: id, step: 0, agent: agent.name }
@@ -23,12 +23,6 @@ export function startedRun(ctx: RunContext, token: string | undefined): NewEntry
   if (state.run && (state.run.status === 'running' || state.run.status === 'suspended')) {
     throw new ProvostError('session-open', `Session ${ctx.sessionId} has a ${state.run.status} run.`, {
       hint: 'Resume that run from its state before starting another.',
-    })
-  }
-  // Another process took the input first. Inbox input enters a session once.
-  if (token !== undefined && state.resolvedWaits.has(token)) {
-    throw new ProvostError('already-taken', 'The input of this run has already entered the session.', {
-      hint: 'Do nothing: another run has taken the input.',
     })
   }
   const started = newEntry(place, `${id}/started`, {
@@ -48,16 +42,18 @@ export function startedRun(ctx: RunContext, token: string | undefined): NewEntry
 export async function begin(
   ctx: RunContext,
   started: NewEntry,
-  input: Input,
-  token: string | undefined,
+  { input, token, by, data }: Extract<RunStart<unknown>, { input: Input }>,
 ): Promise<void> {
   const { agent, id, logWriter, parentRun } = ctx
   const place: EntryContext = { runId: id, step: 0, agent: agent.name }
   const key = positionId(id, 0, 'message', 'input')
+  const taken = token === undefined ? [] : [takenEntry(place, token, by, data)]
+  // A rejected input does not enter again.
+  ctx.ownershipEntries = [started, ...taken]
   const received = messagesOf(input, key, agent, takenIds(ctx))
   const messages = parentRun ? received.map((message) => labelledWith(message, parentRun.label)) : received
   const entered = await enterMessages(ctx, messages, 'input', place, key)
-  ctx.ownershipEntries = [started, ...(token === undefined ? [] : [takenEntry(place, token)]), ...entered]
+  ctx.ownershipEntries = [started, ...taken, ...entered]
   await logWriter.begin(ctx.ownershipEntries)
   ctx.ownershipEntries = []
   await prepareAgent(ctx, place)
@@ -88,17 +84,41 @@ async function prepareSystem(scope: RunContext, place: EntryContext): Promise<vo
   if (agent.instruct) {
     const { instruct } = agent
     try {
-      scope.instructions = await ctx().memo('instructions', () =>
-        inHookTime(scope, agent.self, 'instructions', instruct(ctx())),
+      scope.instructions = await ctx().memo('instructions', async () =>
+        checkText(await inHookTime(scope, agent.self, 'instructions', instruct(ctx()))),
       )
     } catch (thrown) {
       throw hookFailed(scope, agent.name, 'instructions', thrown)
     }
   }
+  const texts = systemTexts(scope)
+  scope.systemTexts = isPromise(texts) ? await texts : texts
   const key = `session.start/${agent.name}`
   if (agent.hooks['session.start'].length === 0 || state.memos.has(key)) return
   const entries = await systemEntries(scope, place)
   await logWriter.append([...entries, newEntry(place, `${place.runId}/${key}`, { type: 'memo', key, value: true })])
+}
+
+/** Returns the instructions that the application made. @throws ProvostError `invalid-answer` for another type. */
+function checkText(made: unknown): string {
+  if (typeof made === 'string') return made
+  throw new ProvostError('invalid-answer', `instructions returned a value of type ${typeof made}.`, {
+    hint: 'Return a string.',
+  })
+}
+
+/** Returns the texts that `run.start` hooks add to the system prompt. */
+function systemTexts(scope: RunContext): MaybePromise<readonly string[]> {
+  const none: readonly string[] = []
+  return runHooks(scope, 'run.start', none, {
+    text: true,
+    call: (hook, ctx) => hook(ctx),
+    answered(answer, before, by) {
+      if (typeof answer !== 'string') throw invalidAnswer(by, 'run.start')
+      // No log entry scrubs it, and the model receives it.
+      return [...before, scope.secrets.scrubber.scrub(answer)]
+    },
+  })
 }
 
 /** Returns the entries of the additions to the system prompt that `session.start` hooks make. */

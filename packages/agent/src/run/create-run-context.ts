@@ -1,4 +1,3 @@
-import { liveFields } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 import { childSecrets, createSlots } from '@provost/tools'
 
@@ -37,16 +36,44 @@ export function createRunContext(
     startRun,
     parentRun,
     tree,
-  }: Pick<RunContext, 'eventBus' | 'log' | 'startRun' | 'parentRun' | 'tree'>,
+    inbox,
+  }: Pick<RunContext, 'eventBus' | 'log' | 'startRun' | 'parentRun' | 'tree' | 'inbox'>,
   secrets: SecretScope = entryAgent.secrets,
 ): RunContext {
+  const active = activeAgent(entryAgent, logWriter.state)
   const children: RunContext['children'] = new Map()
   const reservations = createReservations(logWriter.state)
-  const fixed = {
+  /** Secrets of the targets of handoffs. Each target has its own; one scrubber hides all. */
+  const handed = new Map<ResolvedAgent, SecretScope>()
+  const secretsOf = (agent: ResolvedAgent): SecretScope => {
+    // The plan may differ after a handoff back to the entry agent, so names are compared.
+    if (agent.name === entryAgent.name) return secrets
+    const own = handed.get(agent) ?? childSecrets(secrets, agent.secrets, { secrets: 'isolated' })
+    handed.set(agent, own)
+    return own
+  }
+  let observed: { readonly agent: ResolvedAgent; readonly observers: Observers } | undefined
+  const ctx: RunContext = {
+    agent: active,
+    updateAgent() {
+      const agent = activeAgent(entryAgent, logWriter.state)
+      if (agent === ctx.agent) return
+      ctx.agent = agent
+      ctx.secrets = secretsOf(agent)
+    },
+    observers() {
+      if (observed?.agent !== ctx.agent) observed = { agent: ctx.agent, observers: observersOf(ctx.agent.hooks) }
+      return observed.observers
+    },
+    secrets: secretsOf(active),
     entryAgent,
     id,
     sessionId,
-    options,
+    options: {
+      ...options,
+      getSteering: options.getSteering ?? entryAgent.options.getSteering,
+      getFollowUp: options.getFollowUp ?? entryAgent.options.getFollowUp,
+    },
     logWriter,
     state: logWriter.state,
     eventBus,
@@ -66,16 +93,18 @@ export function createRunContext(
     signal: control.controller.signal,
     prompts: new Map(),
     pendingInputs,
-    inbox: undefined,
+    inbox,
     openQuestions: new Map(),
     offeredTools: undefined,
     promotedTools: undefined,
     parsedInputs: new Map(),
     activeCalls: createActiveCalls(),
     slots: createSlots(entryAgent.maxParallelTools),
-    instructions: activeAgent(entryAgent, logWriter.state).instructions ?? '',
+    instructions: active.instructions ?? '',
+    systemTexts: [],
     preparedAgent: undefined,
     subscribeHooks() {},
+    graceMs: () => graceOf(control),
     pendingPolicy: () => control.options.onPendingApprovals ?? 'deny',
     step: logWriter.state.run?.id === id ? logWriter.state.run.step : 0,
     attempt: 1,
@@ -93,48 +122,6 @@ export function createRunContext(
     contextFor: hookContexts(() => ctx),
     hookTimes: new Map(),
     contextSize: createContextSize(),
-  } satisfies Omit<RunContext, keyof ActiveAgent>
-  const ctx: RunContext = ofActiveAgent(fixed, {
-    entryAgent,
-    logWriter,
-    control,
-    secrets,
-    handed: new Map(),
-    observation: undefined,
-  })
+  }
   return ctx
 }
-
-type ActiveAgent = Pick<RunContext, 'agent' | 'observers' | 'secrets' | 'graceMs'>
-
-interface RunContextParts {
-  readonly entryAgent: ResolvedAgent
-  readonly logWriter: LogWriter
-  readonly control: AbortControl
-  readonly secrets: SecretScope
-  /** Secrets of the targets of handoffs. Each target has its own; one scrubber hides all. */
-  readonly handed: Map<ResolvedAgent, SecretScope>
-  observation: { readonly agent: ResolvedAgent; readonly observers: Observers } | undefined
-}
-
-const planOf = ({ entryAgent, logWriter }: RunContextParts): ResolvedAgent => activeAgent(entryAgent, logWriter.state)
-
-/** The fields that change with a handoff. */
-const ofActiveAgent = liveFields<RunContextParts, ActiveAgent>({
-  agent: planOf,
-  observers(of) {
-    const agent = planOf(of)
-    if (of.observation?.agent !== agent) of.observation = { agent, observers: observersOf(agent.hooks) }
-    return of.observation.observers
-  },
-  secrets(of) {
-    const { entryAgent, secrets, handed } = of
-    const agent = planOf(of)
-    // The plan may differ after a handoff back to the entry agent, so names are compared.
-    if (agent.name === entryAgent.name) return secrets
-    const own = handed.get(agent) ?? childSecrets(secrets, agent.secrets, { secrets: 'isolated' })
-    handed.set(agent, own)
-    return own
-  },
-  graceMs: ({ control }) => graceOf(control),
-})

@@ -1,4 +1,4 @@
-import type { NewEntry } from '@provost/core'
+import type { NewEntry, RunResult } from '@provost/core'
 
 import { agentNamed } from '../handoff/active-agent.ts'
 import { runHooks } from '../hooks/run-hooks.ts'
@@ -18,21 +18,30 @@ import type { SessionState } from '../types/session-state.ts'
 export async function endRun(scope: RunContext, entries: readonly NewEntry[]): Promise<AppendResult> {
   const { append } = scope.logWriter
   const last = entries.at(-1)
-  const hooks = endHooks(scope)
-  if (!last || hooks.length === 0) return append(entries)
+  // Another process may resume the run, so the store has to have what was sent here.
+  if (last?.type === 'run' && last.op === 'suspended') await scope.inbox.arriving()
+  if (!last || endHooks(scope).length === 0) return append(entries)
   await append(entries.slice(0, -1))
   const ids = { sessionId: scope.sessionId, runId: scope.id }
-  const result = await runResult(scope.entryAgent, stateAfter(scope.state, last), ids)
+  await runEndHooks(scope, await runResult(scope.entryAgent, stateAfter(scope.state, last), ids))
+  return append([last])
+}
+
+/** Runs `run.end` hooks with the result of a run. */
+export async function runEndHooks(
+  scope: RunContext,
+  result: RunResult<unknown>,
+  hooks: readonly Hooked<'run.end'>[] = endHooks(scope),
+): Promise<void> {
   await runHooks(scope, 'run.end', undefined, {
     hooks,
     call: (hook, ctx) => hook(result, ctx),
     wait: (answer) => withinGrace(scope, answer),
   })
-  return append([last])
 }
 
 /** Returns the `run.end` hooks of the active agent and of all earlier agents of the run. */
-function endHooks({ agent, entryAgent, state }: RunContext): readonly Hooked<'run.end'>[] {
+export function endHooks({ agent, entryAgent, state }: RunContext): readonly Hooked<'run.end'>[] {
   const hooks = [...agent.hooks['run.end']]
   for (const name of state.run?.agents ?? []) {
     if (name === agent.name) continue
@@ -48,7 +57,7 @@ async function withinGrace<T>(ctx: RunContext, work: PromiseLike<T>): Promise<T 
   const { signal } = ctx
   const over = Promise.withResolvers<undefined>()
   let grace: NodeJS.Timeout | undefined
-  const count = (): void => void (grace = setTimeout(over.resolve, ctx.graceMs, undefined))
+  const count = (): void => void (grace = setTimeout(over.resolve, ctx.graceMs(), undefined))
   if (signal.aborted) count()
   else signal.addEventListener('abort', count, { once: true })
   try {

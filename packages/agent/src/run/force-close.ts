@@ -1,44 +1,79 @@
+import type { NewEntry } from '@provost/core'
+
 import { closeChildren } from '../children/close-children.ts'
+import { sourceOf } from '../control/failure-source.ts'
+import { parkedEntry } from '../entries/call-entries.ts'
 import { openCallEntries, openWaitEntries } from '../entries/closing-entries.ts'
 import { closingMessage, endedEntry, suspendedEntry } from '../entries/run-entries.ts'
 import { hookContexts } from '../hooks/hook-context.ts'
+import { asError } from '../result/run-error.ts'
+import { brokenResult } from '../result/run-result.ts'
 import { placeOf } from '../state/entry.ts'
 import { nextAction } from '../state/next-action.ts'
 import { offsetOf } from '../state/session-state.ts'
-import type { EntryContext } from '../types/log.ts'
+import { isHeld } from '../tree/held-calls.ts'
+import type { EntryContext, LogWriter } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { RunEnding } from '../types/run-ending.ts'
-import { endRun } from './end-run.ts'
+import type { CallState, SessionState } from '../types/session-state.ts'
+import { endHooks, endRun, runEndHooks } from './end-run.ts'
 
 /**
  * Ends a run that an error or an abort stopped. Every call gets a result, the messages stay, and pending work can no
  * longer write. The history is well formed at any time. A run that this driver never claimed stays unchanged.
+ *
+ * The `run.end` hooks run even if the end cannot be recorded, and those of the initialised extensions if an `init` fails.
  */
 export async function forceCloseRun(ctx: RunContext, ending: RunEnding): Promise<void> {
-  const { state, logWriter, agent } = ctx
-  const key = logWriter.seal()
-  const { append, begin, settled, catchUp } = key
+  const key = ctx.logWriter.seal()
+  // The `run.end` hooks may write and emit, as at a regular end.
+  const closing: RunContext = Object.create(ctx, {
+    logWriter: { value: { ...ctx.logWriter, ...key } },
+    contextFor: { value: hookContexts(() => closing) },
+  })
+  const unrecorded = (hooks: ReturnType<typeof endHooks>): Promise<void> => {
+    const { entryAgent, state, sessionId, id: runId } = ctx
+    const error = ending.status === 'aborted' ? undefined : asError(ending)
+    return runEndHooks(closing, brokenResult(entryAgent, state, { sessionId, runId }, error), hooks)
+  }
+  let last: Parameters<typeof endRun>[1]
+  try {
+    last = await closingEntries(ctx, ending, key)
+  } catch (thrown) {
+    if (ctx.ownershipEntries) await unrecorded(endHooks(closing))
+    throw thrown
+  }
+  if (last.length > 0) await endRun(closing, last)
+  else if (!ctx.ownershipEntries && sourceOf(ending)?.kind === 'extension') {
+    const { initialised } = ctx.entryAgent
+    await unrecorded(endHooks(closing).filter(({ extension: { init } }) => init && initialised.has(init)))
+  }
+}
+
+/** Writes the entries that close a run except the last one, which it returns; empty if there is nothing to close. */
+async function closingEntries(
+  ctx: RunContext,
+  ending: RunEnding,
+  { append, begin, settled, catchUp }: ReturnType<LogWriter['seal']>,
+): Promise<Parameters<typeof endRun>[1]> {
+  const { state, agent } = ctx
   // Appends in flight may change the state of the run, so they finish first.
   await settled
   const paused = state.run?.status === 'suspended'
   await catchUp()
   const { resumeOffset } = ctx
   if (resumeOffset !== undefined && offsetOf(state) > resumeOffset) ctx.ownershipEntries ??= []
-  if (!ctx.ownershipEntries) return
-  // The `run.end` hooks may write and emit, as at a regular end.
-  const closing: RunContext = Object.create(ctx, {
-    logWriter: { value: { ...logWriter, ...key } },
-    contextFor: { value: hookContexts(() => closing) },
-  })
+  if (!ctx.ownershipEntries) return []
   if (ctx.ownershipEntries.length > 0 && state.run?.id !== ctx.id) await begin(ctx.ownershipEntries)
   ctx.ownershipEntries = []
-  if (!state.run || (state.run.status !== 'running' && state.run.status !== 'suspended')) return
+  if (!state.run || (state.run.status !== 'running' && state.run.status !== 'suspended')) return []
   // The store reported a failure, but had stored the suspension.
-  if (state.run.status === 'suspended' && !paused) return
-  const waiting = nextAction(state) === 'wait'
-  if (ending.status === 'aborted' && waiting && ctx.pendingPolicy() === 'hold') {
-    await endRun(closing, [suspendedEntry(state)])
-    return
+  if (state.run.status === 'suspended' && !paused) return []
+  const held = [...state.run.calls.values()].filter((call) => isHeld(state, ctx.tree, call))
+  const waiting = held.length > 0 || nextAction(state) === 'wait'
+  if (ending.status === 'aborted' && ctx.pendingPolicy() === 'hold' && waiting) {
+    await append([...(await restEntries(ctx, held)), ...parkedEntries(state, held)])
+    return [suspendedEntry(state)]
   }
   const failed = ending.status === 'failed' || (waiting && ctx.pendingPolicy() === 'fail')
   const info = ending.info ?? (failed ? abortedWhilePending : undefined)
@@ -51,7 +86,23 @@ export async function forceCloseRun(ctx: RunContext, ending: RunEnding): Promise
     closingMessage(place, failed ? 'error' : 'aborted', ctx.partialMessage, info),
   ]
   await append(entries)
-  await endRun(closing, [endedEntry(state, agent, failed ? 'failed' : 'aborted', info, place)])
+  const status = failed ? 'failed' : 'aborted'
+  return [endedEntry(state, agent, status, info, place, failed ? sourceOf(ending) : undefined)]
+}
+
+/** Returns the entries that end all calls but those that are held. */
+async function restEntries(ctx: RunContext, held: readonly CallState[]): Promise<readonly NewEntry[]> {
+  const entries: NewEntry[] = []
+  for (const call of ctx.state.run?.calls.values() ?? [])
+    if (call.stage === 'started' && !held.includes(call)) entries.push(...(await closeChildren(ctx, ctx.state, call)))
+  return [...entries, ...openCallEntries(ctx.state, held)]
+}
+
+/** Returns the entries that park composites. One whose wait is only in the log of a child is entered again instead. */
+function parkedEntries(state: SessionState, held: readonly CallState[]): readonly NewEntry[] {
+  const parks = ({ stage, part }: CallState): boolean =>
+    stage === 'started' && [...state.waits.keys()].some((token) => token.startsWith(`${part.callId}/`))
+  return held.filter(parks).map((call) => parkedEntry(state, call))
 }
 
 const abortedWhilePending = {

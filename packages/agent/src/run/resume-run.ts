@@ -11,7 +11,6 @@ import { placeOf } from '../state/entry.ts'
 import { nextAction } from '../state/next-action.ts'
 import { endPayload } from '../state/run-summary.ts'
 import { offsetOf } from '../state/session-state.ts'
-import { reconcileCalls } from '../tools/reconcile-call.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext, RunStart } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
@@ -38,9 +37,10 @@ export async function prepareResume(
   }
   checkTools(ctx.agent, state, run)
   ctx.step = run.step
-  const { approvals, toolResults, uncertain, inputs } = options
+  const { approvals, batches, toolResults, uncertain, inputs } = options
   const decisions: Decisions = {
     ...(approvals && { approvals }),
+    ...(batches && { batches }),
     ...(toolResults && { toolResults }),
     ...(uncertain && { uncertain }),
     ...(inputs && { inputs }),
@@ -89,7 +89,6 @@ export async function resumeRun(ctx: RunContext): Promise<void> {
   ctx.ownershipEntries = []
   if (!hasInput(state, run)) throw new RunEnding('failed', noInput)
   await prepareAgent(ctx, placeOf(state))
-  await reconcileCalls(ctx)
 }
 
 /** Returns whether a run has input. A hook may have rejected all of it. */

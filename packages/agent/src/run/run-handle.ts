@@ -1,16 +1,19 @@
-import type { AgentEvent, RunResult } from '@provost/core'
+import type { AgentEvent, Input, RunResult } from '@provost/core'
 import { ProvostError, liveFields } from '@provost/core'
 
 import type { AbortControl } from '../control/abort-control.ts'
-import { checkAbortOptions, checkOnlyDecisions } from '../definition/known-options.ts'
+import { checkAbortOptions, checkDecisions } from '../definition/known-options.ts'
 import { notify } from '../inbox/pending-inputs.ts'
 import type { PendingInputs } from '../types/inputs.ts'
 import type { EventBus, EventQueue } from '../types/log.ts'
 import type { RunHandle } from '../types/run-context.ts'
+import type { SendMode } from '../types/stream.ts'
 
 /** What a run handle needs from its run. */
 export interface RunHandleHost {
   readonly pendingInputs: PendingInputs
+  /** Sends input to the run's inbox. */
+  send(input: Input, mode: SendMode): void
   readonly control: AbortControl
   readonly eventBus: EventBus
   /** Its events from the start, if an iterator reads them. */
@@ -21,7 +24,7 @@ export interface RunHandleHost {
 export function runHandle<Output>(
   runId: string,
   result: Promise<RunResult<Output>>,
-  { pendingInputs, control, eventBus, events }: RunHandleHost,
+  { pendingInputs, send, control, eventBus, events }: RunHandleHost,
 ): RunHandle<Output> {
   const ended = result.then(() => {})
   let fromStart = events
@@ -29,10 +32,10 @@ export function runHandle<Output>(
     runId,
     result,
     ended,
-    steer: (input) => void pendingInputs.steering.push({ input }),
-    followUp: (input) => void pendingInputs.followUps.push({ input }),
+    steer: (input) => send(input, 'steer'),
+    followUp: (input) => send(input, 'queue'),
     async resolve(decisions) {
-      checkOnlyDecisions(decisions, 'stream.resolve')
+      checkDecisions(decisions, 'stream.resolve')
       pendingInputs.decisions.push(decisions)
       notify(pendingInputs)
     },
@@ -47,6 +50,7 @@ export function runHandle<Output>(
     },
     [Symbol.asyncIterator](): AsyncIterator<AgentEvent> {
       // The first reader gets all events from the start. Each further reader subscribes from now.
+      if (!fromStart && eventBus.isOver()) return alreadyRead(runId)
       const queue = fromStart ?? eventBus.subscribe()
       fromStart = undefined
       return queue[Symbol.asyncIterator]()
@@ -54,6 +58,19 @@ export function runHandle<Output>(
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shared fields do not know the output type of this handle
   return withOutput(handle, () => result.then(outputOf)) as RunHandle<Output>
+}
+
+/** Returns the iterator of a late reader: an empty one would look like a run without events. */
+function alreadyRead(runId: string): AsyncIterator<AgentEvent> {
+  return {
+    next: () =>
+      Promise.reject(
+        new ProvostError('stream-consumed', `The events of run ${runId} were already read, and the run is over.`, {
+          hint: 'Read the stream once and keep the events, or start the second iterator while the run is active.',
+        }),
+      ),
+    return: () => Promise.resolve({ value: undefined, done: true }),
+  }
 }
 
 // Created on access, because it rejects if the run did not complete.

@@ -1,20 +1,24 @@
-import type { RunResult } from '@provost/core'
-import { SessionBusyError, isPromise, toErrorInfo, uuidv7 } from '@provost/core'
+import type { Entry, Input, RunResult } from '@provost/core'
+import { ProvostError, SessionBusyError, isPromise, toErrorInfo, uuidv7 } from '@provost/core'
 
 import { awaitLease, childLease } from '../children/child-lease.ts'
 import { detachCalls } from '../composite/active-calls.ts'
 import type { AbortControl } from '../control/abort-control.ts'
 import { createAbortControl, linkSignal } from '../control/abort-control.ts'
+import { sourceOf, storeFailure } from '../control/failure-source.ts'
 import { report } from '../control/report.ts'
 import { takenEntry } from '../entries/wait-entries.ts'
 import { createEventBus } from '../events/event-bus.ts'
 import { followWithListeners, observeWithHooks } from '../hooks/event-hooks.ts'
-import { inboxCursor, openInboxReader } from '../inbox/inbox-reader.ts'
+import { firstInput } from '../inbox/drain.ts'
+import { openInbox } from '../inbox/inbox.ts'
 import { createPendingInputs } from '../inbox/pending-inputs.ts'
 import { holdLease } from '../log/lease.ts'
 import { logSnapshot, readLog } from '../log/log-snapshot.ts'
 import { openLogWriter } from '../log/log-writer.ts'
 import { staleEdits } from '../log/session-log.ts'
+import { newSendToken } from '../messages/child-message.ts'
+import { messagesOf } from '../messages/read-input.ts'
 import { causeOf } from '../result/run-error.ts'
 import { runResult } from '../result/run-result.ts'
 import { cutOffMessage, unloggedFailure } from '../result/unlogged-failure.ts'
@@ -24,17 +28,18 @@ import { withinRun } from '../tree/async-context.ts'
 import { byteLimitsIn } from '../tree/byte-meter.ts'
 import { wakeWaiters } from '../tree/reservations.ts'
 import { createTree } from '../tree/run-tree.ts'
-import type { Inbox, InboxCursor, PendingInputs } from '../types/inputs.ts'
-import type { EventBus, Lease } from '../types/log.ts'
+import type { Inbox, InboxReader, PendingInputs } from '../types/inputs.ts'
+import type { EventBus, Lease, LogSnapshot } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
-import type { RunContext, RunHandle, RunStart, SessionBinding } from '../types/run-context.ts'
+import type { InboxStart, RunContext, RunHandle, RunStart, SessionBinding } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 import type { ParentRun } from '../types/run-tree.ts'
 import type { UntypedRunOptions } from '../types/session.ts'
+import type { SendMode } from '../types/stream.ts'
 import { createRunContext } from './create-run-context.ts'
+import { driveRun } from './drive-run.ts'
 import { forceCloseRun } from './force-close.ts'
 import { runHandle } from './run-handle.ts'
-import { driveRun } from './run-loop.ts'
 
 /** The parents of a root run, shared by all of its events. */
 const noParents: readonly string[] = Object.freeze([])
@@ -49,7 +54,7 @@ const noParents: readonly string[] = Object.freeze([])
  */
 export function startRun<Output>(
   agent: ResolvedAgent,
-  start: RunStart<Output>,
+  start: RunStart<Output> | InboxStart,
   options: UntypedRunOptions,
   watched: boolean,
   host?: SessionBinding<Output>,
@@ -58,10 +63,27 @@ export function startRun<Output>(
   const runId = parentRun?.runId ?? ('resume' in start ? start.resume.cursor.runId : uuidv7())
   const eventBus = createEventBus(parentRun?.parents ?? noParents, parentRun?.parentEvents)
   const events = watched ? eventBus.subscribe() : undefined
-  const pendingInputs = parentRun?.pendingInputs ?? host?.pendingInputs ?? createPendingInputs()
+  const begun = 'resume' in start ? start.resume.cursor.sessionId : (options.sessionId ?? uuidv7())
+  const sessionId = parentRun?.sessionId ?? begun
+  const snapshot = parentRun?.snapshot ?? host?.snapshot ?? logSnapshot(sessionId)
+  const fresh = !('resume' in start) && options.sessionId === undefined
+  const inbox =
+    parentRun?.inbox ??
+    host?.inbox ??
+    openInbox({
+      store: agent.store,
+      log: sessionId,
+      scrubber: agent.secrets.scrubber,
+      by: options.principal?.id ?? 'run',
+      // Other senders cannot know a new id in a store that lives in this process.
+      isShared: !agent.store.ephemeral || !fresh,
+      isTaken: (token) => snapshot.state.resolvedWaits.has(token),
+    })
+  const pendingInputs = host?.pendingInputs ?? createPendingInputs()
   const control = createAbortControl(pendingInputs)
   const unlink = linkSignal(options.signal, control)
-  const result = perform(agent, start, options, runId, eventBus, pendingInputs, control, host, watched, parentRun)
+  const place = { sessionId, snapshot, inbox, fresh, runId, eventBus, pendingInputs, control, watched }
+  const result = perform(agent, start, options, place, host, parentRun)
     .then((settled) => {
       host?.settle(settled)
       return settled
@@ -71,47 +93,67 @@ export function startRun<Output>(
       control.release()
       eventBus.close()
     })
-  return runHandle(runId, result, { pendingInputs, control, eventBus, events })
+  function send(input: Input, mode: SendMode): void {
+    const token = newSendToken()
+    inbox.send(token, { input: messagesOf(input, token, agent), mode }).catch((thrown: unknown) => {
+      const source = { kind: 'store', name: 'inbox' } as const
+      const emit = unloggedFailure(agent, eventBus, { sessionId, runId })
+      emit('agent.error', { error: toErrorInfo(thrown), source })
+    })
+  }
+  return runHandle(runId, result, { pendingInputs, send, control, eventBus, events })
+}
+
+/** What a run has from its start. */
+interface RunPlace {
+  readonly sessionId: string
+  readonly snapshot: LogSnapshot
+  readonly inbox: Inbox
+  /** Its log is new. */
+  readonly fresh: boolean
+  readonly runId: string
+  readonly eventBus: EventBus
+  readonly pendingInputs: PendingInputs
+  readonly control: AbortControl
+  readonly watched: boolean
 }
 
 async function perform<Output>(
   agent: ResolvedAgent,
-  start: RunStart<Output>,
+  start: RunStart<Output> | InboxStart,
   options: UntypedRunOptions,
-  runId: string,
-  eventBus: EventBus,
-  pendingInputs: PendingInputs,
-  control: AbortControl,
+  { sessionId, snapshot, inbox, fresh, runId, eventBus, pendingInputs, control, watched }: RunPlace,
   host: SessionBinding<Output> | undefined,
-  watched: boolean,
   parentRun: ParentRun | undefined,
 ): Promise<RunResult<Output>> {
-  const begun = 'resume' in start ? start.resume.cursor.sessionId : (options.sessionId ?? uuidv7())
-  const sessionId = parentRun?.sessionId ?? begun
   const log = parentRun?.log ?? sessionId
   const inTime = <T>(work: Promise<T>): Promise<T> => Promise.race([work, control.overdue])
   let leasing: Promise<Lease | undefined> | undefined
   let lease: Lease | undefined
   let ctx: RunContext | undefined
   let unfollow: (() => void) | undefined
+  let unlink: (() => void) | undefined
   let error: unknown
   let done = false
   try {
-    const ready = agent.ready()
-    if (isPromise(ready)) await inTime(Promise.resolve(ready))
     const writing = host?.ready()
     if (writing) await inTime(writing)
+    // The owner of the lease reads its inbox once more after it has released the lease.
+    if ('fromInbox' in start) await inTime(Promise.resolve(inbox.arriving()))
     leasing = parentRun ? awaitLease(agent, log, control.controller.signal) : holdLease(agent.store, log, agent.leaseMs)
-    lease = await inTime(leasing)
-    if (!lease) throw new SessionBusyError(sessionId)
-    const fresh = !('resume' in start) && options.sessionId === undefined
+    lease = await inTime(leasing.catch((thrown: unknown) => Promise.reject(storeFailure(thrown, 'lease'))))
+    if (!lease) throw storeFailure(new SessionBusyError(sessionId), 'lease')
     const { store, name } = agent
     const secrets = parentRun?.secrets ?? agent.secrets
-    const snapshot = parentRun?.snapshot ?? host?.snapshot ?? logSnapshot(sessionId)
-    const entries = fresh ? [] : await inTime(readLog(store, log, offsetOf(snapshot.state)))
+    const stored = (): Promise<readonly Entry[]> =>
+      readLog(store, log, offsetOf(snapshot.state)).catch((thrown: unknown) =>
+        Promise.reject(storeFailure(thrown, 'read')),
+      )
+    const entries = fresh ? [] : await inTime(stored())
     const tree = parentRun?.tree ?? host?.tree ?? createTree()
     const { meter } = tree
     if (!parentRun) meter.begin({ ...agent.byteLimits, ...byteLimitsIn(options) })
+    if ('resume' in start) tree.hasOpenEffects = true
     const logWriter = openLogWriter(
       {
         store,
@@ -123,6 +165,7 @@ async function perform<Output>(
         agent: name,
         scrubber: secrets.scrubber,
         meter,
+        handedOver: () => ctx?.updateAgent(),
         committed(entry) {
           parentRun?.committed(snapshot.state, entry)
           wakeWaiters(tree)
@@ -131,36 +174,41 @@ async function perform<Output>(
       entries,
       snapshot,
     )
-    const place = { eventBus, log, startRun, parentRun, tree }
+    if (!parentRun) tree.effectSession = snapshot.state.forkedFrom ?? sessionId
+    const place = { eventBus, log, startRun, parentRun, tree, inbox }
     const { run } = logWriter.state
     if (run?.id === runId) meter.count(runId, run.bytes)
     ctx = createRunContext(agent, options, runId, sessionId, logWriter, pendingInputs, control, place, secrets)
     ctx.observed = watched || parentRun?.canAsk === true
     ctx.tree.children.set(runId, ctx.children)
     ctx.tree.reservations.set(runId, ctx.reservations)
+    const ready = agent.ready()
+    if (isPromise(ready)) await inTime(Promise.resolve(ready))
     observeWithHooks(ctx, eventBus)
     if (host) followWithListeners(ctx, eventBus, host.hasListener)
     const active = ctx.agent === agent ? undefined : ctx.agent.ready()
     if (isPromise(active)) await inTime(Promise.resolve(active))
-    // Other writers cannot know a new id in a store that lives in this process, so it needs no inbox.
-    if (!parentRun && (host || !store.ephemeral || !fresh)) {
-      ctx.inbox = inboxOf(ctx, control, host?.cursor ?? inboxCursor())
-      unfollow = ctx.inbox.follow()
-      if (!fresh) await inTime(ctx.inbox.sync())
-    }
+    unfollow = inbox.serve(readerOf(ctx, control))
+    if (!fresh) await inTime(inbox.sync())
+    // Awaited with the first step: the child may have been addressed before it began.
+    else if (parentRun && inbox.isShared) inbox.sync().catch(() => {})
     if (host && host.pendingEdits.length > 0) {
       const edits = host.pendingEdits.splice(0)
       if (entries.length > 0) throw staleEdits(sessionId)
       await inTime(logWriter.copy(edits))
     }
     const entered = ctx
-    await inTime(withinRun(entered, () => driveRun(entered, start)))
+    const input = 'fromInbox' in start ? firstInput(inbox, agent) : start
+    if (!input) throw nothingUnread()
+    if ('signal' in input) unlink = linkSignal(input.signal, control)
+    await inTime(withinRun(entered, () => driveRun(entered, input)))
     done = true
   } catch (thrown) {
     error = thrown
     if (ctx) await within(close(ctx, causeOf(thrown, control)))
   } finally {
     unfollow?.()
+    unlink?.()
     if (ctx) detachCalls(ctx)
     if (ctx) {
       ctx.tree.children.delete(runId)
@@ -173,7 +221,7 @@ async function perform<Output>(
     // A lease that arrives too late is released for other processes.
     else leasing?.then((late) => late?.release()).catch(() => {})
     // Other processes may have put input into the inbox while the session was busy.
-    if (host && ctx?.inbox) await within(ctx.inbox.sync())
+    if (host && ctx) await within(inbox.sync())
   }
   const ids = { sessionId, runId }
   const thrown = error instanceof RunEnding ? error.thrown : error
@@ -183,22 +231,25 @@ async function perform<Output>(
   return cutOffMessage(agent, ctx?.logWriter.seal().emit ?? unloggedFailure(agent, eventBus, ids), ids, own, error)
 }
 
-function inboxOf(ctx: RunContext, control: AbortControl, cursor: InboxCursor): Inbox {
-  const { agent, sessionId, id, state, pendingInputs, logWriter } = ctx
+function readerOf(ctx: RunContext, control: AbortControl): InboxReader {
+  const { id, state, pendingInputs, logWriter } = ctx
   const failed = (thrown: unknown): void => report(ctx, thrown, { kind: 'store', name: 'inbox' })
-  return openInboxReader({
-    store: agent.store,
-    sessionId,
+  return {
     runId: id,
-    state,
     pendingInputs,
-    cursor,
     failed,
     abort(token, options) {
       // Recorded as taken first, so that it does not abort the run again after it is resumed.
       const taken = logWriter.append([takenEntry(placeOf(state), token)]).catch(failed)
       void taken.then(() => control.abort(options))
     },
+  }
+}
+
+/** The error of a run that finds its inbox empty: another process has taken the input. */
+function nothingUnread(): ProvostError {
+  return new ProvostError('already-taken', 'The input of this run has already entered the session.', {
+    hint: 'Do nothing: another run has taken the input.',
   })
 }
 
@@ -218,11 +269,15 @@ function within(work: Promise<void>): Promise<void> {
 
 /** Closes the run in the log. If that fails, the log is unchanged and the run can be resumed. */
 async function close(ctx: RunContext, error: unknown): Promise<void> {
-  const ending = error instanceof RunEnding ? error : new RunEnding('failed', toErrorInfo(error), error)
+  const ending =
+    error instanceof RunEnding ? error : new RunEnding('failed', toErrorInfo(error), error, sourceOf(error))
   try {
     await forceCloseRun(ctx, ending)
   } catch (closing) {
-    const source = { kind: 'store', name: 'append' } as const
-    ctx.logWriter.seal().emit('agent.error', { error: toErrorInfo(closing), source }, ctx.step)
+    const info = toErrorInfo(closing)
+    // The same failure is reported with the end of the run.
+    if (sourceOf(error)?.kind === 'store' || ending.info?.code === info.code) return
+    const source = sourceOf(closing) ?? { kind: 'store', name: 'append' }
+    ctx.logWriter.seal().emit('agent.error', { error: info, source }, ctx.step)
   }
 }

@@ -17,6 +17,7 @@ import { createRunContext } from '../run/create-run-context.ts'
 import { startRun } from '../run/start-run.ts'
 import { offsetOf } from '../state/session-state.ts'
 import { createTree } from '../tree/run-tree.ts'
+import type { Inbox } from '../types/inputs.ts'
 import type { LogSnapshot } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { UntypedRunOptions } from '../types/session.ts'
@@ -29,6 +30,7 @@ export interface CompactorOptions {
   readonly id: string
   readonly snapshot: LogSnapshot
   readonly options: UntypedRunOptions
+  readonly inbox: Inbox
   /** Entries to write first. They are removed from the list. */
   readonly edits: NewEntry[]
 }
@@ -91,7 +93,7 @@ export function createCompactor(
  * @throws SessionBusyError while another writer holds the lease; the error of a failed hook.
  */
 async function compactSession(
-  { agent, id, snapshot, options, edits }: CompactorOptions,
+  { agent, id, snapshot, options, inbox, edits }: CompactorOptions,
   control: AbortControl,
 ): Promise<void> {
   const { store, name } = agent
@@ -115,6 +117,7 @@ async function compactSession(
       startRun,
       parentRun: undefined,
       tree: createTree(),
+      inbox,
     })
     // Dynamic instructions are taken from the last run.
     const made = run && memos.get(`${run.id}/${name}/instructions`)

@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-import type { AgentEvent, EventType, Extension, HookContext } from '@provost/core'
+import type { AgentEvent, EventType, Extension, HookContext, JsonObject, Scrubber, ToolCall } from '@provost/core'
 import { ProvostError, defineExtension, isEventType, isPromise, isRecord } from '@provost/core'
 
+import { effectiveArgs, movedFrom } from '../tools/judge-call.ts'
 import type { SessionListeners } from '../types/session.ts'
 
 /** The listeners of a session, and the extensions that connect them to its runs through the public hooks. */
@@ -30,7 +31,7 @@ interface Answering {
 }
 
 /** Creates an empty set of listeners. */
-export function createListeners(): Listeners {
+export function createListeners(scrubber: Scrubber): Listeners {
   // Replaced on each change, so that a dispatch in progress keeps its listeners.
   let hearing: readonly Subscription[] = []
   let asked: readonly Answering[] = []
@@ -65,20 +66,27 @@ export function createListeners(): Listeners {
     scope: 'tree',
     hooks: {
       async 'tool.call'(call, ctx) {
-        for (const { listener } of asked) {
-          try {
-            const answer: unknown = await listener(call)
-            if (answer === undefined || answer === null) continue
-            if (isAnswer(answer)) return answer
-            throw new ProvostError('invalid-answer', 'A tool.call listener returned an invalid answer.', {
-              hint: 'Return { deny } or { args }, or undefined to allow the call.',
-            })
-          } catch (thrown) {
-            ctx.report(thrown, 'tool.call')
-            return { deny: 'A tool.call listener of the session failed.' }
+        const listeners = asked
+        const received: JsonObject[] = []
+        let args = call.input
+        try {
+          for (const { listener } of listeners) {
+            received.push(args)
+            const answer = await answerOf(listener, args === call.input ? call : { ...call, input: args })
+            if (answer && 'deny' in answer) return answer
+            if (answer && !ctx.final) args = effectiveArgs(scrubber, answer.args)
           }
+          if (args === call.input) return undefined
+          const moved = movedFrom(received, args)
+          for (const { listener } of listeners.filter((_, index) => moved(index))) {
+            const answer = await answerOf(listener, { ...call, input: args })
+            if (answer && 'deny' in answer) return answer
+          }
+          return { args }
+        } catch (thrown) {
+          ctx.report(thrown, 'tool.call')
+          return { deny: 'A tool.call listener of the session failed.' }
         }
-        return undefined
       },
     },
   })
@@ -133,7 +141,22 @@ function isEventName(type: string): type is EventName {
   return type === '*' || isEventType(type)
 }
 
-function isAnswer(answer: unknown): answer is { deny: string } | { args: unknown } {
+type CallVerdict = { readonly deny: string } | { readonly args: unknown }
+
+/** Returns the answer of a listener, or undefined where it allows the call. */
+async function answerOf(
+  listener: SessionListeners['tool.call'],
+  call: ToolCall<JsonObject>,
+): Promise<CallVerdict | undefined> {
+  const answer: unknown = await listener(call)
+  if (answer === undefined || answer === null) return undefined
+  if (isVerdict(answer)) return answer
+  throw new ProvostError('invalid-answer', 'A tool.call listener returned an invalid answer.', {
+    hint: 'Return { deny } or { args }, or undefined to allow the call.',
+  })
+}
+
+function isVerdict(answer: unknown): answer is CallVerdict {
   return isRecord(answer) && (typeof answer['deny'] === 'string' || 'args' in answer)
 }
 

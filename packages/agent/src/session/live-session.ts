@@ -1,28 +1,35 @@
-import type { Extension, Input, NewEntry, SessionStatus, SessionStore } from '@provost/core'
+import type { Compensation, Extension, Input, NewEntry, Principal, SessionStatus, SessionStore } from '@provost/core'
 import { SessionBusyError, checkOptions, uuidv7 } from '@provost/core'
 import { forkSession } from '@provost/sessions'
 
-import { checkAbortOptions, checkOnlyDecisions, checkStreamOptions } from '../definition/known-options.ts'
+import {
+  checkAbortOptions,
+  checkCompensateOptions,
+  checkDecisions,
+  checkStreamOptions,
+} from '../definition/known-options.ts'
 import { createMessageEdits } from '../editing/message-edits.ts'
 import { hookTable } from '../hooks/hook-table.ts'
-import { abortToken, inboxCursor } from '../inbox/inbox-reader.ts'
+import { abortToken, openInbox } from '../inbox/inbox.ts'
 import { sessionClosed, sessionOpen } from '../result/session-error.ts'
 import { pendingWork } from '../state/next-action.ts'
+import { lastModel } from '../state/run-summary.ts'
+import { sessionCost, sessionUsage } from '../state/usage.ts'
+import type { Inbox } from '../types/inputs.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunHandle } from '../types/run-context.ts'
-import type { UntypedRunOptions, Session, SessionOptions } from '../types/session.ts'
+import type { CompensateOptions, UntypedRunOptions, Session, SessionOptions } from '../types/session.ts'
+import { createBackground } from './background.ts'
 import { createCompactor } from './compact-session.ts'
 import { createListeners } from './listeners.ts'
 import type { Opened } from './open-session.ts'
 import { reopenSession } from './open-session.ts'
-import { createOutbox } from './outbox.ts'
 import { deliverDecisions } from './resolve-waits.ts'
 import { keepRunner } from './session-runner.ts'
 import { createRuns } from './session-runs.ts'
 import { createSender } from './session-sender.ts'
 import { createWriter } from './session-writer.ts'
 import { runStopHooks } from './stop-hooks.ts'
-import { createUsageTotals } from './usage-totals.ts'
 
 /** The parameters of a session object. */
 export interface SessionSetup<Output> {
@@ -32,6 +39,17 @@ export interface SessionSetup<Output> {
   readonly options: SessionOptions & { readonly context?: unknown }
   /** Registers a run with the agent, which can abort all of its runs. */
   track(handle: RunHandle<Output>): void
+  /** Undoes effects of the session. */
+  compensate(work: CompensationWork): Promise<Compensation>
+}
+
+/** What a compensation needs to know of its session. */
+export interface CompensationWork extends CompensateOptions {
+  readonly session: Session<unknown, never>
+  readonly agent: ResolvedAgent
+  readonly store: SessionStore
+  readonly principal: Principal | undefined
+  readonly context: unknown
 }
 
 /** Creates a session over its log. All durable state is in the log or in the store's inbox. */
@@ -40,8 +58,8 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   const { id, snapshot, origin } = opened
   const { state } = snapshot
   const store = options.store ?? setup.agent.store
-  const listeners = createListeners()
   const { scrubber } = setup.agent.secrets
+  const listeners = createListeners(scrubber)
   const agent = withListeners(setup.agent, store, [listeners.observer, listeners.judge])
   const sendMode = options.sendMode ?? agent.sendMode
   const principal = options.principal ?? origin.principal
@@ -49,25 +67,27 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     sessionId: id,
     ...(principal && { principal }),
     ...(options.onApproval && { onApproval: options.onApproval }),
+    ...(options.onBatch && { onBatch: options.onBatch }),
     ...(options.onInput && { onInput: options.onInput }),
+    ...(options.followUps && { followUps: options.followUps }),
     ...('context' in options && { context: options.context }),
   }
-  const cursor = inboxCursor()
   const messageEdits = createMessageEdits(id, agent.name, state, assertEditable)
   const { entries: pendingEdits, messages } = messageEdits
-  const ledger = createUsageTotals(state)
-  const outbox = createOutbox(store, id, scrubber, principal?.id ?? 'session')
-  const writer = createWriter(store, id, snapshot, scrubber, pendingEdits)
+  const inboxOf = (log: string, isTaken: (token: string) => boolean = () => false): Inbox =>
+    openInbox({ store, log, scrubber, by: principal?.id ?? 'session', isShared: true, isTaken })
+  const inbox = inboxOf(id, (token) => state.resolvedWaits.has(token))
+  const background = createBackground()
+  const writer = createWriter(store, id, agent.leaseMs, snapshot, scrubber, pendingEdits)
   const { hasListener } = listeners
   const runs = createRuns<Output>({
     id,
     agent,
     snapshot,
     options: given,
-    sendMode,
-    cursor,
+    inbox,
     pendingEdits,
-    outbox,
+    background,
     writer,
     hasListener,
     track,
@@ -78,12 +98,12 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     store,
     state,
     runs,
-    outbox,
-    cursor,
+    inbox,
+    background,
     sendMode,
-    by: principal?.id,
+    inboxOf,
   })
-  const compactor = createCompactor({ agent, id, snapshot, options: given, edits: pendingEdits }, runs, writer)
+  const compactor = createCompactor({ agent, id, snapshot, options: given, inbox, edits: pendingEdits }, runs, writer)
   let closing: Promise<void> | undefined
 
   function assertOpen(): void {
@@ -104,7 +124,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
 
   async function idle(): Promise<void> {
     for (;;) {
-      const busy = runs.activeRun()?.ended ?? writer.underway() ?? outbox.underway()
+      const busy = runs.activeRun()?.ended ?? writer.underway() ?? background.underway()
       const answers = busy ? undefined : listeners.answering()
       if (busy) await busy
       else if (answers) await answers
@@ -130,13 +150,13 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       return (runs.last() ?? state.run)?.status === 'failed' ? 'failed' : 'idle'
     },
     get model() {
-      return state.run?.lastAttempt?.model ?? agent.modelName
+      return lastModel(state) ?? agent.modelName
     },
     get usage() {
-      return ledger.usage()
+      return sessionUsage(state)
     },
     get cost() {
-      return ledger.cost()
+      return sessionCost(state)
     },
     get pending() {
       return pendingWork(state)
@@ -156,21 +176,21 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       return start(input, more, true)
     },
     resume(decisions = {}) {
-      checkOnlyDecisions(decisions, 'session.resume')
+      checkDecisions(decisions, 'session.resume')
       assertOpen()
       if (runs.activeRun()) throw new SessionBusyError(id)
       return runs.resume(decisions, true)
     },
     async resolve(decisions) {
-      checkOnlyDecisions(decisions, 'session.resolve')
+      checkDecisions(decisions, 'session.resolve')
       assertOpen()
-      await deliverDecisions(decisions, state, runs, outbox)
+      await deliverDecisions(decisions, state, runs, inbox, scrubber)
     },
 
     async waitForIdle() {
       assertOpen()
       await idle()
-      const fault = outbox.takeError()
+      const fault = background.takeError()
       if (fault !== undefined) throw fault
       const last = runs.last()
       if (last?.status === 'failed') throw last.error
@@ -194,7 +214,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       // A fork copies the log, so pending edits are written first.
       if (!runs.activeRun() && pendingEdits.length > 0) await writer.write()
       const { sessionId } = await forkSession(store, id, at === undefined ? {} : { at })
-      const { principal: _, onApproval: __, onInput: ___, ...rest } = options
+      const { principal: _, onApproval: __, onBatch: ___, onInput: ____, ...rest } = options
       const branch = await reopenSession(agent, store, sessionId)
       return liveSession<Output, App>({ ...setup, options: { ...rest, store } }, branch)
     },
@@ -202,6 +222,23 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     async compact() {
       assertOpen()
       await compactor.compact()
+    },
+    async compensate(compensating = {}) {
+      checkCompensateOptions(compensating)
+      assertOpen()
+      await runs.refresh()
+      if (runs.activeRun()) throw new SessionBusyError(id)
+      if (runs.openRun()) throw sessionOpen(id, 'waits')
+      const { onApproval } = options
+      return setup.compensate({
+        ...(onApproval && { onApproval }),
+        ...compensating,
+        session,
+        agent,
+        store,
+        principal,
+        context: options.context,
+      })
     },
     async reset() {
       messageEdits.reset()
@@ -222,7 +259,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       const result = await handle.result
       if (result.status !== 'failed' || result.error.code !== 'session-busy') return
       const value = { runId: run.id, options: { ...abortOptions } }
-      await outbox.put(`${abortToken}${uuidv7()}`, value)
+      await inbox.put(`${abortToken}${uuidv7()}`, value)
     },
     close() {
       runs.close()

@@ -1,7 +1,7 @@
 import type { Message, ModelMessage, NewEntry, Principal, SessionStore } from '@provost/core'
 import { ProvostError, joinLabels, labelOf, positionId, untrustedLabel, uuidv7 } from '@provost/core'
 import type { Created } from '@provost/sessions'
-import { countedRead, createdBody, createdId, createdIn, isCreated } from '@provost/sessions'
+import { checkSessionId, countedRead, createdBody, createdId, createdIn, isCreated } from '@provost/sessions'
 
 import { checkActive } from '../handoff/active-agent.ts'
 import { applyEntries, logSnapshot, readLog } from '../log/log-snapshot.ts'
@@ -32,14 +32,14 @@ export interface Beginning {
  * @throws ProvostError `session-exists`, `invalid-session-id`, `invalid-input`; SessionBusyError
  */
 export async function beginSession(agent: ResolvedAgent, store: SessionStore, beginning: Beginning): Promise<Opened> {
-  const id = checkId(beginning.id ?? uuidv7())
+  const id = checkSessionId(beginning.id ?? uuidv7())
   const { principal, messages = [] } = beginning
   const place = { runId: id, step: 0, agent: agent.name }
   const imported = messages.length > 0 ? importHistory(messages, place, agent) : { entries: [], repairs: [] }
   const snapshot = logSnapshot(id)
   const { repairs } = imported
   const created = createdBody({ agent: agent.name, ...(principal && { principal }), repairs })
-  await writeBetweenRuns(store, id, snapshot, agent.secrets.scrubber, () => {
+  await writeBetweenRuns(store, id, agent.leaseMs, snapshot, agent.secrets.scrubber, () => {
     if (snapshot.state.entries.length > 0) throw exists(id)
     return [newEntry(place, createdId(id), created), ...imported.entries]
   })
@@ -53,7 +53,7 @@ export async function beginSession(agent: ResolvedAgent, store: SessionStore, be
  * @throws ProvostError `unknown-session`, `wrong-agent`, `missing-extension`, `session-quarantined`
  */
 export function reopenSession(agent: ResolvedAgent, store: SessionStore, id: string): Promise<Opened> {
-  return countedRead(store, checkId(id), agent.leaseMs, () => readSession(agent, store, id))
+  return countedRead(store, checkSessionId(id), agent.leaseMs, () => readSession(agent, store, id))
 }
 
 async function readSession(agent: ResolvedAgent, store: SessionStore, id: string): Promise<Opened> {
@@ -93,13 +93,6 @@ function importHistory(
     return newEntry(place, `${key}/entry/${index}`, { type: 'message', message: { ...message, label }, via: 'input' })
   })
   return { entries, repairs }
-}
-
-function checkId(id: unknown): string {
-  if (typeof id === 'string' && id !== '') return id
-  throw new ProvostError('invalid-session-id', 'The session id is not a string, or it is empty.', {
-    hint: 'Pass a non-empty string, or omit the id to generate one.',
-  })
 }
 
 function exists(id: string): ProvostError {

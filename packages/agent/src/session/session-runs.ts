@@ -1,25 +1,23 @@
 import type { NewEntry, RunResult } from '@provost/core'
-import { toJson, uuidv7 } from '@provost/core'
 
 import { dueDecisions } from '../entries/decision-entries.ts'
-import { createPendingInputs, takeNext } from '../inbox/pending-inputs.ts'
+import { firstInput } from '../inbox/drain.ts'
+import { createPendingInputs } from '../inbox/pending-inputs.ts'
 import { applyEntries, readLog } from '../log/log-snapshot.ts'
-import { sendToken } from '../messages/child-message.ts'
 import { localState } from '../result/run-state-data.ts'
 import { nothingToResume } from '../result/session-error.ts'
 import { startRun } from '../run/start-run.ts'
 import { offsetOf } from '../state/session-state.ts'
 import { expiredWaits, nextDeadline, timerMs } from '../state/wait-deadlines.ts'
 import { createTree } from '../tree/run-tree.ts'
-import type { InboxCursor, PendingInputs, QueuedInput } from '../types/inputs.ts'
+import type { Inbox, PendingInputs } from '../types/inputs.ts'
 import type { LogSnapshot } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
-import type { RunHandle, RunStart, SessionBinding } from '../types/run-context.ts'
+import type { InboxStart, RunHandle, RunStart, SessionBinding } from '../types/run-context.ts'
 import type { RunTree } from '../types/run-tree.ts'
 import type { RunProgress } from '../types/session-state.ts'
 import type { UntypedRunOptions } from '../types/session.ts'
-import type { SendMode } from '../types/stream.ts'
-import type { Outbox } from './outbox.ts'
+import type { Background } from './background.ts'
 import type { SessionWriter } from './session-writer.ts'
 
 /** The runs of a session object. One runs at a time; queued input starts the next. */
@@ -35,10 +33,12 @@ export interface SessionRuns<Output> {
   /** The result of the last run here. */
   last(): RunResult<Output> | undefined
   /** @param watched keeps the events for an iterator. */
-  start(begin: RunStart<Output>, options: UntypedRunOptions, watched: boolean, cause?: RunCause): RunHandle<Output>
+  start(begin: RunStart<Output>, options: UntypedRunOptions, watched: boolean): RunHandle<Output>
   /** @throws ProvostError `nothing-to-resume` */
   resume(options: UntypedRunOptions, watched?: boolean): RunHandle<Output>
-  /** Starts a run with the next queued input, unless a run is open in the log. */
+  /** Starts a run with the first unread input of the inbox. */
+  startFromInbox(options?: UntypedRunOptions): void
+  /** Does the same if such input was read and no run is open in the log. */
   startNext(): void
   /** Reads entries that other processes wrote. Does nothing while a run is active here. */
   refresh(): Promise<void>
@@ -49,14 +49,6 @@ export interface SessionRuns<Output> {
   isClosed(): boolean
 }
 
-/** Why a run was started. */
-export interface RunCause {
-  /** The input that started the run. It is handed over if another process has the session. */
-  readonly sent?: (QueuedInput & { readonly mode: SendMode }) | undefined
-  /** No caller requested the run, so a busy session is no failure. */
-  readonly isAutomatic?: boolean
-}
-
 /** The parameters shared by the runs of a session. */
 export interface RunsSetup<Output> {
   readonly id: string
@@ -64,10 +56,9 @@ export interface RunsSetup<Output> {
   readonly snapshot: LogSnapshot
   /** Options for each run. */
   readonly options: UntypedRunOptions
-  readonly sendMode: SendMode
-  readonly cursor: InboxCursor
+  readonly inbox: Inbox
   readonly pendingEdits: NewEntry[]
-  readonly outbox: Outbox
+  readonly background: Background
   readonly writer: SessionWriter
   hasListener(): boolean
   track(handle: RunHandle<Output>): void
@@ -78,11 +69,12 @@ const busyMs = 1000
 
 /** Creates the runs of a session object, with no active run. */
 export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output> {
-  const { id, agent, snapshot, sendMode, cursor, pendingEdits, outbox, writer, hasListener, track } = setup
+  const { id, agent, snapshot, inbox, pendingEdits, background, writer, hasListener, track } = setup
   const { state } = snapshot
   let pendingInputs = createPendingInputs()
   let tree = createTree()
-  let underway: (RunCause & { readonly handle: RunHandle<Output> }) | undefined
+  /** No caller requested an automatic run, so a busy session is no failure. */
+  let underway: { readonly handle: RunHandle<Output>; readonly isAutomatic: boolean } | undefined
   let last: RunResult<Output> | undefined
   let alarm: NodeJS.Timeout | undefined
   let closed = false
@@ -93,17 +85,17 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
   }
 
   function start(
-    begin: RunStart<Output>,
+    begin: RunStart<Output> | InboxStart,
     options: UntypedRunOptions,
     watched: boolean,
-    cause: RunCause = {},
+    isAutomatic = false,
   ): RunHandle<Output> {
     clearTimeout(alarm)
     pendingInputs = createPendingInputs(pendingInputs)
     tree = createTree()
     const host: SessionBinding<Output> = {
       snapshot,
-      cursor,
+      inbox,
       pendingInputs,
       tree,
       pendingEdits,
@@ -112,14 +104,14 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
       settle,
     }
     const handle = startRun<Output>(agent, begin, { ...setup.options, ...options, sessionId: id }, watched, host)
-    underway = { handle, ...cause }
+    underway = { handle, isAutomatic }
     track(handle)
     return handle
   }
 
-  /** Handles the end of a run. Input that arrived too late starts the next one. */
+  /** Handles the end of a run. Input that it did not take starts the next one. */
   function settle(result: RunResult<Output>): void {
-    const { sent, isAutomatic = false } = underway ?? {}
+    const { isAutomatic = false } = underway ?? {}
     underway = undefined
     const code = result.status === 'failed' ? result.error.code : undefined
     if (code === undefined) scheduleWake()
@@ -127,10 +119,8 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     else if (code === 'session-busy') scheduleWake(busyMs)
     // A retry may fail again, so the run is not resumed for deadlines that have passed.
     else if (nextDeadline(state) > Date.now()) scheduleWake()
-    if (code === 'session-busy' && sent) return deliverToOwner(sent)
-    if (code === 'session-busy' && isAutomatic) return
-    // The run that took the input reports its result.
-    if (code === 'already-taken' && sent?.token !== undefined) return startNext()
+    // The process with the lease takes the input from the inbox.
+    if (isAutomatic && (code === 'session-busy' || code === 'already-taken')) return
     last = result
     // A run that has ended has no waits.
     if (result.status !== 'suspended') pendingInputs.decisions.length = 0
@@ -143,7 +133,7 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     const first = openRun()?.status === 'suspended' ? nextDeadline(state) : Number.POSITIVE_INFINITY
     if (closed || !Number.isFinite(first)) return
     const deadline = Math.max(first, Date.now() + afterMs)
-    alarm = setTimeout(() => outbox.watch(resumeWhenDue()), timerMs(deadline))
+    alarm = setTimeout(() => background.watch(resumeWhenDue()), timerMs(deadline))
     alarm.unref()
   }
 
@@ -155,18 +145,16 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     else scheduleWake()
   }
 
+  function startFromInbox(options: UntypedRunOptions = {}): void {
+    start({ fromInbox: true }, options, false, true)
+  }
+
   function startNext(): void {
-    if (openRun()) return
-    const next =
-      takeNext(pendingInputs.steering, state.resolvedWaits) ?? takeNext(pendingInputs.followUps, state.resolvedWaits)
-    if (!next) return
-    const { input, token, signal } = next
-    const sent = { ...next, mode: sendMode }
-    start({ input, ...(token !== undefined && { token }) }, signal ? { signal } : {}, false, { sent })
+    if (!openRun() && firstInput(inbox, agent)) startFromInbox()
   }
 
   function hasDueWork(): boolean {
-    for (const token of pendingInputs.deliveries.keys()) if (state.waits.has(token)) return true
+    for (const token of inbox.answers.keys()) if (state.waits.has(token)) return true
     return pendingInputs.decisions.some((decisions) => dueDecisions(state, decisions).due !== undefined)
   }
 
@@ -174,28 +162,7 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     const { run } = state
     if (!run || run.status === 'completed') throw nothingToResume(id)
     const at = { sessionId: id, runId: run.id, offset: offsetOf(state) }
-    return start({ resume: localState<Output>(run.manifest, at), fromOwnLog: true }, options, watched, {
-      isAutomatic: !watched,
-    })
-  }
-
-  /** Delivers input to the process that has the session. If that process has gone, the input starts a run here. */
-  function deliverToOwner(sent: NonNullable<RunCause['sent']>): void {
-    const { mode, ...queued } = sent
-    const { input, signal } = queued
-    if (queued.token !== undefined) {
-      // The inbox already has the input. If the other process dies, the next run here takes it, once.
-      cursor.ownTokens.add(queued.token)
-      if (mode === 'steer') pendingInputs.steering.unshift(queued)
-      else pendingInputs.followUps.unshift(queued)
-      return
-    }
-    const token = `${sendToken}${uuidv7()}`
-    const again = (): void => {
-      if (!underway && !openRun())
-        start({ input, token }, signal ? { signal } : {}, false, { sent: { ...sent, token } })
-    }
-    outbox.send(token, { mode, input: toJson(input) }, again)
+    return start({ resume: localState<Output>(run.manifest, at), fromOwnLog: true }, options, watched, !watched)
   }
 
   async function refresh(): Promise<void> {
@@ -212,6 +179,7 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     last: () => last,
     start,
     resume,
+    startFromInbox,
     startNext,
     refresh,
     scheduleWake: () => scheduleWake(),

@@ -1,20 +1,20 @@
 import type { Input, SessionStore } from '@provost/core'
-import { uuidv7 } from '@provost/core'
+import { toJson } from '@provost/core'
 
 import { checkDeliverOptions, checkSendOptions } from '../definition/known-options.ts'
-import { trackDelivery } from '../inbox/child-routing.ts'
-import { notify } from '../inbox/pending-inputs.ts'
+import { readLog } from '../log/log-snapshot.ts'
 import type { ChildStatus } from '../messages/child-message.ts'
-import { childMessageValue, isRunId, sendToken, childStatusOf } from '../messages/child-message.ts'
+import { childLog, childStatusOf, isRunId, newSendToken, sendToken } from '../messages/child-message.ts'
 import type { Recipient } from '../messages/read-input.ts'
 import { messagesOf } from '../messages/read-input.ts'
-import { unknownMode, unknownRun } from '../result/session-error.ts'
-import type { ChildMessage, InboxCursor, QueuedInput } from '../types/inputs.ts'
+import { foldLog } from '../reducers/reducer.ts'
+import { dataBelow, unknownMode, unknownRun } from '../result/session-error.ts'
+import type { Inbox, SentInput } from '../types/inputs.ts'
 import type { SessionState } from '../types/session-state.ts'
 import type { Session } from '../types/session.ts'
 import type { SendMode } from '../types/stream.ts'
+import type { Background } from './background.ts'
 import { findBelow } from './find-child-run.ts'
-import type { Outbox } from './outbox.ts'
 import type { SessionRuns } from './session-runs.ts'
 
 /** Sends input to a session: to its open run, to a child run, or to a new run. */
@@ -27,11 +27,11 @@ export interface SenderSetup {
   readonly store: SessionStore
   readonly state: SessionState
   readonly runs: SessionRuns<unknown>
-  readonly outbox: Outbox
-  readonly cursor: InboxCursor
+  readonly inbox: Inbox
+  readonly background: Background
   readonly sendMode: SendMode
-  /** The sender, if known. */
-  readonly by: string | undefined
+  /** Opens the inbox of a child that does not run in this process. */
+  inboxOf(log: string): Inbox
 }
 
 /** Creates the sender of a session object. */
@@ -41,13 +41,11 @@ export function createSender({
   store,
   state,
   runs,
-  outbox,
-  cursor,
+  inbox,
+  background,
   sendMode,
-  by,
+  inboxOf,
 }: SenderSetup): SessionSender {
-  const signed = by === undefined ? {} : { by }
-
   /** Returns whether the recipient is a child of the open run. */
   function isBelow(to: string | undefined): to is string {
     return to !== undefined && to !== (runs.activeRun()?.runId ?? runs.openRun()?.id)
@@ -60,16 +58,11 @@ export function createSender({
 
   /** Sends to a child of the active run. The recipient is checked at once. */
   function sendBelow(input: Input, to: string, mode: SendMode, token: string, signal: AbortSignal | undefined): void {
-    const pendingInputs = runs.pendingInputs()
     const tree = runs.tree()
     const found = childStatusOf(state, to, tree.childLogs)
     if (!found) throw unknownRun(id, to)
-    const message = childMessage(input, to, mode, token, found)
-    trackDelivery(tree, { to, token, signal })
-    pendingInputs.childMessages.push({ ...message, token, ...signed, ...(signal && { signal }) })
-    cursor.ownTokens.add(token)
-    notify(pendingInputs)
-    outbox.send(token, childMessageValue(message))
+    const own = tree.inboxes.get(to) ?? inboxOf(childLog(id, to))
+    background.watch(own.send(token, { ...childInput(input, mode, token, found), signal }))
   }
 
   /** Sends to a child of a run that is suspended or active elsewhere. The logs are read to find the recipient. */
@@ -81,36 +74,36 @@ export function createSender({
     signal?: AbortSignal,
   ): Promise<'accepted' | 'duplicate'> {
     await runs.refresh()
-    if (state.resolvedWaits.has(token)) return 'duplicate'
     const open = runs.activeRun() ? state.run : runs.openRun()
-    if (open?.id === to) return outbox.put(token, { mode, input: messagesOf(input, token, agent) })
+    if (open?.id === to) return inbox.send(token, { mode, input: messagesOf(input, token, agent) })
+    const log = childLog(id, to)
     const found = open && (await findBelow(store, state, to))
+    if (!found && (await hasTaken(log, token))) return 'duplicate'
     if (!found) throw unknownRun(id, to)
     if (signal?.aborted) return 'accepted'
-    return outbox.put(token, childMessageValue(childMessage(input, to, mode, token, found)))
+    const outcome = await inboxOf(log).send(token, childInput(input, mode, token, found))
+    await runs.refresh()
+    // The child may have ended before it read the input.
+    if (!(await findBelow(store, state, to)) && !(await hasTaken(log, token))) throw unknownRun(id, to)
+    return outcome
   }
 
-  /** Returns the message to a child run. A suspended run reads it at its end. */
-  function childMessage(
-    input: Input,
-    to: string,
-    mode: SendMode,
-    token: string,
-    found: ChildStatus,
-  ): Omit<ChildMessage, 'token'> {
+  async function hasTaken(log: string, token: string): Promise<boolean> {
+    return foldLog(await readLog(store, log)).resolvedWaits.has(token)
+  }
+
+  /** Returns the input of a child run. A suspended run reads it at its end. */
+  function childInput(input: Input, mode: SendMode, token: string, found: ChildStatus): SentInput {
     const target = 'agent' in found ? found.agent : agent.name
     const waits = 'isPaused' in found && (found.isPaused || (!runs.activeRun() && state.run?.status === 'suspended'))
-    return {
-      to,
-      mode: waits ? 'queue' : mode,
-      input: messagesOf(input, token, { name: target, allowSystemMessages: agent.allowSystemMessages }),
-    }
+    const { allowSystemMessages } = agent
+    return { mode: waits ? 'queue' : mode, input: messagesOf(input, token, { name: target, allowSystemMessages }) }
   }
 
-  /** Starts a run if the open run has ended in another process, because that run cannot take the input. */
-  async function goOnIfEnded(): Promise<void> {
+  /** Starts a run with input that no run has taken. */
+  async function startIfUnread(): Promise<void> {
     if (runs.activeRun()) return
-    await runs.refresh()
+    await Promise.all([runs.refresh(), inbox.sync()])
     if (!runs.activeRun()) runs.startNext()
   }
 
@@ -119,44 +112,35 @@ export function createSender({
       checkSendOptions(options)
       const { mode = sendMode, signal, to } = options
       checkMode(mode)
-      const token = `${sendToken}${uuidv7()}`
+      const token = newSendToken()
       // Validated here, so that the caller receives the error, not the run.
       const messages = messagesOf(input, token, agent)
       if (isBelow(to)) {
         if (!isRunId(to)) throw unknownRun(id, to)
         if (runs.activeRun()) sendBelow(input, to, mode, token, signal)
-        else outbox.watch(deliverBelow(input, to, mode, token, signal))
+        else background.watch(deliverBelow(input, to, mode, token, signal))
         return
       }
-      const aside = signal ? { signal } : {}
-      if (!runs.activeRun() && !runs.openRun()) {
-        runs.start({ input }, aside, false, { sent: { input: messages, mode, ...aside } })
-        return
-      }
-      const enters = entering(mode)
-      const sent: QueuedInput = { input: messages, token, ...signed, ...aside }
-      const { steering, followUps } = runs.pendingInputs()
-      if (enters === 'steer') steering.push(sent)
-      else followUps.push(sent)
-      // Stored as well, so that a crash does not lose the input.
-      cursor.ownTokens.add(token)
-      outbox.send(token, { mode: enters, input: messages }, goOnIfEnded)
+      const atRest = !runs.activeRun() && !runs.openRun()
+      const sent = inbox.send(token, { mode: atRest ? mode : entering(mode), input: messages, signal, atRest })
+      background.watch(sent.then(startIfUnread))
+      if (atRest) runs.startFromInbox()
     },
 
     async deliver(input, options = {}) {
       checkDeliverOptions(options)
       const { mode = sendMode, key, maxSteps, to } = options
+      const data = options.data === undefined ? {} : { data: toJson(options.data) }
       checkMode(mode)
-      const token = `${sendToken}${key ?? uuidv7()}`
+      const token = key === undefined ? newSendToken() : `${sendToken}${key}`
       const messages = messagesOf(input, token, agent)
+      if (isBelow(to) && options.data !== undefined) throw dataBelow(to)
       if (isBelow(to)) return deliverBelow(input, to, mode, token)
-      const outcome = await outbox.put(token, { mode: entering(mode), input: messages })
+      const outcome = await inbox.send(token, { mode: entering(mode), input: messages, ...data })
       // An active run reads its inbox. Otherwise a run starts here, also if the first sender crashed before it did.
       if (!runs.activeRun()) await runs.refresh()
-      if (!runs.activeRun() && !runs.isClosed() && !runs.openRun() && !state.resolvedWaits.has(token)) {
-        const bounds = maxSteps === undefined ? {} : { maxSteps }
-        runs.start({ input: messages, token }, bounds, false, { sent: { input: messages, token, mode } })
-      }
+      if (!runs.activeRun() && !runs.isClosed() && !runs.openRun() && !state.resolvedWaits.has(token))
+        runs.startFromInbox(maxSteps === undefined ? {} : { maxSteps })
       return outcome
     },
   }

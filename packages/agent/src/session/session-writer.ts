@@ -21,6 +21,7 @@ export interface SessionWriter {
 export function createWriter(
   store: SessionStore,
   sessionId: string,
+  leaseMs: number,
   snapshot: LogSnapshot,
   scrubber: Scrubber,
   edits: NewEntry[],
@@ -43,7 +44,7 @@ export function createWriter(
     inTurn,
     write: (draft = () => []) =>
       inTurn(() =>
-        writeBetweenRuns(store, sessionId, snapshot, scrubber, (news) => {
+        writeBetweenRuns(store, sessionId, leaseMs, snapshot, scrubber, (news) => {
           const drafts = [...edits.splice(0), ...draft()]
           if (drafts.length > 0 && news.length > 0) throw staleEdits(sessionId)
           return drafts

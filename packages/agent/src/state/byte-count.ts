@@ -41,13 +41,17 @@ function bytesOfObject(value: object, depth: number): number {
   if (known !== undefined) return known
   let bytes = 2
   if (Array.isArray(value)) {
-    for (let at = 0; at < value.length; at++) bytes += 1 + byteCount(value[at], depth + 1)
+    for (let at = 0; at < value.length; at++) {
+      const item: unknown = value[at]
+      bytes += 1 + (typeof item === 'object' && item !== null ? bytesOfObject(item, depth + 1) : bytesOfPrimitive(item))
+    }
   } else if (isRecord(value)) {
     for (const key in value) {
       const field = value[key]
       if (typeof field === 'string' && field.length <= shortText) bytes += key.length + 6 + field.length
       else if (typeof field === 'number') bytes += key.length + 10
-      else if (field !== undefined) bytes += key.length + 4 + byteCount(field, depth + 1)
+      else if (typeof field === 'object' && field !== null) bytes += key.length + 4 + bytesOfObject(field, depth + 1)
+      else if (field !== undefined) bytes += key.length + 4 + bytesOfPrimitive(field)
     }
   }
   if (isShared && bytes > largeValue) counted.set(value, bytes)

@@ -6,7 +6,7 @@ import type {
   PendingUncertain,
   PendingWork,
 } from '@provost/core'
-import { noPendingWork, unknownSubject } from '@provost/core'
+import { noPendingWork, unknownSubject, checkArguments } from '@provost/core'
 
 import type { CallState, NextAction, RunProgress, SessionState } from '../types/session-state.ts'
 import { callOf } from './session-state.ts'
@@ -30,10 +30,13 @@ export function nextAction(state: SessionState): NextAction {
 }
 
 function canCallsAdvance(run: RunProgress): boolean {
-  for (const { stage } of run.calls.values()) {
-    if (stage !== 'settled' && stage !== 'waiting' && stage !== 'deferred' && stage !== 'parked') return true
-  }
+  for (const call of run.calls.values()) if (canAdvance(call)) return true
   return false
+}
+
+/** Returns whether a call can advance without input from outside and without results of other calls. */
+export function canAdvance({ stage }: CallState): boolean {
+  return stage !== 'settled' && stage !== 'waiting' && stage !== 'deferred' && stage !== 'parked'
 }
 
 /** Returns the calls of the current step at these stages, in order. */
@@ -45,6 +48,7 @@ export function callsAt(run: RunProgress, ...stages: readonly CallState['stage']
 
 /** Returns what the run waits for. */
 export function pendingWork(state: SessionState): PendingWork {
+  checkArguments('pendingWork', [state], ['state'])
   return pendingOn(state, state.waits.values())
 }
 
@@ -56,6 +60,7 @@ export function pendingOn({ run }: SessionState, waits: Iterable<EntryOf<'wait'>
   const uncertain: PendingUncertain[] = []
   const inputs: PendingInput[] = []
   for (const wait of waits) {
+    const { effectStatus } = wait
     const call = wait.callId === undefined ? undefined : callOf(run, wait.callId)
     const shared = {
       id: wait.token,
@@ -71,11 +76,17 @@ export function pendingOn({ run }: SessionState, waits: Iterable<EntryOf<'wait'>
         ...shared,
         reason: wait.reason ?? '',
         ...(wait.evidence !== undefined && { evidence: wait.evidence }),
+        ...(wait.batch !== undefined && { batch: wait.batch }),
         ...(wait.about ?? unknownSubject),
       })
     } else if (wait.kind === 'remote') remoteCalls.push(shared)
     else if (wait.kind === 'uncertain')
-      uncertain.push({ ...shared, startedAt: wait.child?.startedAt ?? call?.startedAt ?? wait.at })
+      uncertain.push({
+        ...shared,
+        // A call that repeats another one in doubt has not started itself.
+        startedAt: wait.child?.startedAt ?? (call?.startedAt || wait.at),
+        ...(effectStatus && { effectStatus }),
+      })
     else if (wait.kind === 'input') {
       const { input: _, ...about } = shared
       inputs.push({

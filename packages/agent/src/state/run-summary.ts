@@ -21,6 +21,12 @@ export function endPayload(state: SessionState): EventPayloads['agent.end'] {
   }
 }
 
+/** Returns the model of the last answer in a session as `provider/model`; undefined before the first answer. */
+export function lastModel({ messages, modelNames }: SessionState): string | undefined {
+  const answer = messages.findLast((message) => modelNames.has(message))
+  return answer && modelNames.get(answer)
+}
+
 /** Returns the text of the last answer among messages, even if it is incomplete. */
 export function lastText(messages: readonly Message[]): string {
   for (let i = messages.length - 1; i >= 0; i--) {

@@ -18,10 +18,12 @@ export function emptySessionState(): SessionState {
     sessionApprovals: new Map(),
     memos: new Map(),
     modelNames: new WeakMap(),
+    forkedFrom: undefined,
     agent: '',
     handoffPath: [],
     requiredExtensions: new Map(),
     run: undefined,
+    earlier: { usage: {}, byModel: new Map() },
     completedMessage: undefined,
   }
 }

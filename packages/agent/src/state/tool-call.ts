@@ -1,4 +1,4 @@
-import type { ToolCall } from '@provost/core'
+import type { Tool, ToolCall } from '@provost/core'
 
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { CallState } from '../types/session-state.ts'
@@ -8,4 +8,12 @@ export function toolCall(agent: ResolvedAgent, call: CallState): ToolCall {
   const { part, args, label, parentCallId } = call
   const shared = { callId: part.callId, tool: agent.info(part.toolName), input: args, label }
   return parentCallId === undefined ? shared : { ...shared, parentCallId }
+}
+
+/** Returns the name of a tool in the registry, which may have renamed it. */
+export function registeredName(agent: ResolvedAgent, tool: Pick<Tool, '~tool' | 'name'>): string {
+  const known = agent.tools.get(tool.name)
+  if (known && known['~tool'] === tool['~tool']) return tool.name
+  for (const [name, one] of agent.tools) if (one['~tool'] === tool['~tool']) return name
+  return tool.name
 }

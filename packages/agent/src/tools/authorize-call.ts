@@ -1,38 +1,43 @@
 import type {
   Ask,
-  CallAnswer,
   ErrorInfo,
-  Extension,
   HookContext,
   Json,
+  JsonObject,
   MaybePromise,
   Tool,
   ToolCall,
   ToolOutput,
   ToolResult,
 } from '@provost/core'
-import { deepFreeze, fillLabel, isPromise, toJson, trustedLabel } from '@provost/core'
+import { deepFreeze, fillLabel, isPromise, isRecord, toJson, trustedLabel } from '@provost/core'
 import type { ParsedInput } from '@provost/tools'
 import { parseInput, resultOf } from '@provost/tools'
 
 import { report } from '../control/report.ts'
 import { stopIfAborted } from '../control/run-ending.ts'
+import { ledger } from '../effects/admit-call.ts'
+import { standingEffect } from '../effects/standing-effect.ts'
+import type { Standing } from '../effects/standing-effect.ts'
 import { authorizeTransfer } from '../handoff/transfer-hooks.ts'
 import { inHookTime } from '../hooks/hook-time.ts'
-import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
 import { askedAbout, askedAgain, renewal } from '../question/asked-again.ts'
-import { checkAsks } from '../question/unexpected-ask.ts'
+import { mergeApprovals } from '../question/merge-approvals.ts'
 import { sessionApproval } from '../reducers/session-approvals.ts'
-import { byteCount } from '../state/byte-count.ts'
 import { hashJson } from '../state/entry.ts'
 import { callOf } from '../state/session-state.ts'
 import type { Handoff } from '../types/agent.ts'
 import type { Authorization } from '../types/loop.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
+import type { HookAnswers, JudgeOptions, ReplacedResult } from './judge-call.ts'
+import { judgeCall } from './judge-call.ts'
 import { throughResultHooks } from './result-hooks.ts'
 
-/** Authorizes the calls of a step one by one, in order: schema, hooks, `needsApproval`, an earlier decision. */
+/**
+ * Authorizes the calls of a step one by one, in order: schema, hooks, `needsApproval`, an earlier decision. If steering
+ * input has arrived by then, the calls are skipped, except those that a human approved.
+ */
 export async function authorizeCalls(ctx: RunContext, calls: readonly ToolCall[]): Promise<readonly Authorization[]> {
   stopIfAborted(ctx)
   const verdicts: Authorization[] = []
@@ -41,15 +46,21 @@ export async function authorizeCalls(ctx: RunContext, calls: readonly ToolCall[]
     const verdict = authorize(ctx, call)
     verdicts.push(isPromise(verdict) ? await verdict : verdict)
   }
-  return verdicts
+  return ctx.inbox.has('steer') ? verdicts.map((verdict, index) => unlessSteered(ctx, calls[index], verdict)) : verdicts
+}
+
+/** Returns `skipped` for a call that could run or ask, unless a human approved it. */
+function unlessSteered({ state }: RunContext, call: ToolCall | undefined, verdict: Authorization): Authorization {
+  if (!call || !('proceed' in verdict || 'ask' in verdict)) return verdict
+  return state.run && callOf(state.run, call.callId)?.approval ? verdict : steered(call)
 }
 
 /** Returns the authorization of one call: proceed, deny, ask for approval, or a result without execution. */
 export function authorize(ctx: RunContext, call: ToolCall): MaybePromise<Authorization> {
   const tool = ctx.agent.tools.get(call.tool.name)
   if (!tool) return { ...failed(call, 'unknown-tool', unknownTool(ctx, call.tool.name)), by: 'registry' }
-  // The offer of a step restricts the model only. A composite may call every tool of the agent.
-  const listed = call.parentCallId === undefined
+  // The offer of a step restricts the model only. Composites and orchestrators may call every tool of the agent.
+  const listed = call.parentCallId === undefined && !isOrchestrators(ctx, call)
   if (listed && tool.deferred && ctx.promotedTools && !ctx.promotedTools.has(tool.name)) {
     return { ...failed(call, 'tool-deferred', notLoaded(ctx, tool.name)), by: 'registry' }
   }
@@ -62,20 +73,29 @@ export function authorize(ctx: RunContext, call: ToolCall): MaybePromise<Authori
     : judgeParsed(ctx, call, tool, parsed)
 }
 
+function isOrchestrators({ state }: RunContext, { callId }: ToolCall): boolean {
+  return state.run?.calls.get(callId)?.isOrchestrators === true
+}
+
 /** Decisions that one call may take. A call that changes after every approval is denied at this count. */
 const mostProposals = 8
 
 /** Authorizes a call whose input was parsed. Hooks and approvers only see calls that can run. */
 function judgeParsed(ctx: RunContext, call: ToolCall, tool: Tool, parsed: ParsedInput): MaybePromise<Authorization> {
-  if (!parsed.ok) return { ...failed(call, parsed.error.code, errorText(parsed.error)), by: 'schema' }
+  if (!parsed.ok) return invalidInput(call, parsed)
   const state = ctx.state.run && callOf(ctx.state.run, call.callId)
   const handoff = handoffBy(ctx, call)
-  if (handoff && ctx.pendingInputs.steering.length > 0) return steered(call)
-  if (handoff || ctx.agent.hooks['tool.call'].length > 0 || tool['~tool'].needsApproval || state?.approval) {
+  if (handoff && ctx.inbox.has('steer')) return steered(call)
+  const { needsApproval, effectKey, stage } = tool['~tool']
+  if (handoff || ctx.agent.hooks['tool.call'].length > 0 || needsApproval || stage || effectKey || state?.approval) {
     return judgeByHooks(ctx, call, tool, state)
   }
   ctx.parsedInputs.set(call.callId, parsed.value)
   return { proceed: call.input }
+}
+
+function invalidInput(call: ToolCall, { error }: Extract<ParsedInput, { ok: false }>): Authorization {
+  return { ...failed(call, error.code, errorText(error)), by: 'schema' }
 }
 
 function errorText(error: { readonly message: string; readonly hint?: string }): string {
@@ -109,26 +129,11 @@ function handoffBy({ agent }: RunContext, { tool, parentCallId }: ToolCall): Han
   return parentCallId === undefined ? agent.handoffs.get(tool.name) : undefined
 }
 
-/** Skips a handoff while a steering message waits: the message may change the target. */
+/** Skips a call while a steering message waits: the message may make it wrong. */
 function steered(call: ToolCall): Authorization {
   const { callId, tool, input } = call
   const output = { type: 'error-text', value: 'Skipped: the user said something new first.' } as const
   return { result: { callId, tool, input, outcome: 'skipped', via: 'log', output, label: trustedLabel }, by: 'steer' }
-}
-
-/** A result that a hook returns in place of the execution. */
-type ReplacedResult = Extract<CallAnswer, { result: unknown } | { replay: unknown }>
-
-/** The combined answers of all `tool.call` hooks and of `needsApproval`. */
-interface HookAnswers {
-  readonly asks: readonly { readonly by: string; readonly ask: Ask }[]
-  readonly deny?: { readonly by: string; readonly reason: string; readonly code?: string }
-  readonly result?: { readonly by: string; readonly answer: ReplacedResult }
-  /** The arguments after all rewrites of this pass. */
-  readonly args: Json
-  readonly rewrittenBy?: string
-  /** The last hook that changed the arguments. Set even if a later hook restored them: hooks between saw other arguments. */
-  readonly movedBy?: string
 }
 
 async function judgeByHooks(
@@ -144,35 +149,36 @@ async function judgeByHooks(
   // Arguments that the approver edited are a new proposal: they carry the approver's label and pass all hooks again.
   const edited =
     approval?.args === undefined ? undefined : deepFreeze(ctx.secrets.scrubber.tokenise(toJson(approval.args)))
-  let current: ToolCall = edited === undefined ? call : { ...call, input: edited, label: trustedLabel }
-
+  const input = edited === undefined ? call.input : edited
+  if (!isRecord(input)) {
+    const rejected = await parseInput(tool, input)
+    return rejected.ok ? { deny: `The input of ${tool.name} is not an object.` } : invalidInput(call, rejected)
+  }
+  const proposed: ToolCall<JsonObject> = { ...call, input, ...(edited !== undefined && { label: trustedLabel }) }
   const renewed = approval && renewal(tool, state, approval)
   if (renewed && (state?.decisions ?? 0) >= mostProposals) {
     return { deny: `The definition of ${tool.name} changed after each approval.`, by: tool.name }
   }
   const valid = renewed ? undefined : approval
-  let checked = await askHooks(ctx, current, tool, valid)
-  if (checked.rewrittenBy !== undefined && !checked.deny) {
-    current = { ...current, input: checked.args }
-    // An approval covers only the arguments that were approved.
-    const holds = answers(valid, state, current.input, edited)
-    const second = await askHooks(ctx, current, tool, holds ? valid : undefined)
-    if (second.movedBy !== undefined) {
-      return { deny: 'A hook rewrote the arguments again after all hooks had checked them.', by: second.movedBy }
-    }
-    // A hook that always rewrites and a program that always approves would otherwise loop for ever.
-    if (approval && !holds && (state?.decisions ?? 0) >= mostProposals) {
-      return { deny: 'A hook rewrote the arguments after each approval.', by: checked.rewrittenBy }
-    }
-    checked = { ...second, args: current.input }
+  const covers = (args: Json): boolean => valid === undefined || answers(valid, state, args, edited)
+  // The approver received the arguments after all rewrites.
+  const isFinal = approval !== undefined && edited === undefined
+  const checked = await askAll(ctx, proposed, tool, { approval: valid, isFinal, covers })
+  const current = checked.args === proposed.input ? proposed : { ...proposed, input: checked.args }
+  // A hook that always rewrites and an approver that always edits would otherwise loop for ever.
+  if (!checked.deny && !covers(current.input) && (state?.decisions ?? 0) >= mostProposals) {
+    return { deny: 'A hook rewrote the arguments after each approval.', by: checked.rewrittenBy ?? tool.name }
   }
   const handoff = handoffBy(ctx, call)
+  const standing = tool['~tool'].effectKey && !checked.deny ? await standingOf(ctx, current, tool) : undefined
   const flow = handoff && !checked.deny ? await authorizeTransfer(ctx, current, handoff, valid) : undefined
-  const { deny, asks, result } = { ...checked, ...flow, asks: [...checked.asks, ...(flow?.asks ?? [])] }
+  const asking = standing && 'ask' in standing ? [{ by: ledger, ask: standing.ask }] : []
+  const { deny, asks, result } = { ...checked, ...flow, asks: [...checked.asks, ...asking, ...(flow?.asks ?? [])] }
   if (deny) return { deny: deny.reason, by: deny.by, ...(deny.code !== undefined && { code: deny.code }) }
+  if (standing && !('ask' in standing)) return standing
 
   const parsed = await parseInput(tool, current.input)
-  if (!parsed.ok) return { ...failed(current, parsed.error.code, errorText(parsed.error)), by: 'schema' }
+  if (!parsed.ok) return invalidInput(current, parsed)
   let approvedBy = valid?.by
   if ((asks.length > 0 || renewed) && !answers(valid, state, current.input, edited)) {
     const ask = askedAgain(
@@ -180,9 +186,9 @@ async function judgeByHooks(
       renewed,
     )
     const by = asks.length > 0 ? asks.map((one) => one.by).join(', ') : (state?.askedBy ?? tool.name)
-    const standing = ask.sticky && sessionApproval(ctx.state, tool, by, current.input)
-    if (standing === undefined) return { ask, args: current.input, by, about: askedAbout(ctx, tool, current, asks) }
-    approvedBy = standing
+    const granted = ask.sticky && sessionApproval(ctx.state, tool, by, current.input)
+    if (granted === undefined) return { ask, args: current.input, by, about: askedAbout(ctx, tool, current, asks) }
+    approvedBy = granted
   }
   if (result) {
     const passed = await throughResultHooks(ctx, await hookResult(current, tool, result.answer))
@@ -197,6 +203,27 @@ async function judgeByHooks(
   }
 }
 
+/** Returns what the ledger of effects says of a call. An effect that cannot be identified does not take place. */
+async function standingOf(
+  ctx: RunContext,
+  call: ToolCall,
+  tool: Tool,
+): Promise<Exclude<Authorization, { readonly ask: Ask }> | { readonly ask: Ask } | undefined> {
+  const parsed = await parseInput(tool, call.input)
+  if (!parsed.ok) return undefined
+  let standing: Standing | undefined
+  try {
+    standing = await standingEffect(ctx, tool, call, parsed.value)
+  } catch (thrown) {
+    report(ctx, thrown, { kind: 'tool', name: tool.name })
+    return { deny: `The effectKey of ${tool.name} failed.`, by: tool.name }
+  }
+  if (!standing || 'ask' in standing) return standing
+  const passed = await throughResultHooks(ctx, standing.result)
+  if (passed.end) throw passed.end
+  return { result: passed.result, by: ledger, effectStatus: standing.effectStatus }
+}
+
 /** Whether an approval covers these arguments: those that were shown, or those that the approver wrote. */
 function answers(
   approval: CallState['approval'],
@@ -209,52 +236,23 @@ function answers(
   return shown === hashJson(input)
 }
 
-async function askHooks(
+/** Asks the hooks, and then the tool about the final arguments. */
+async function askAll(
   ctx: RunContext,
-  call: ToolCall,
+  call: ToolCall<JsonObject>,
   tool: Tool,
-  approval: HookContext['approval'],
+  options: JudgeOptions,
 ): Promise<HookAnswers> {
-  const unchanged: HookAnswers = { asks: [], args: call.input }
-  const asked = runHooks(ctx, 'tool.call', unchanged, {
-    changes: approval && { approval },
-    bytes: ({ args }) => byteCount(args),
-    call: (hook, hookContext, { args }) => hook(args === call.input ? call : { ...call, input: args }, hookContext),
-    answered: (answer, before, by) => afterAnswer(ctx, call, before, answer, by),
-    ends: ({ deny }) => deny !== undefined,
-    failed: (before, { name: by }) => ({ ...before, deny: { by, reason: `${by} failed to check this call.` } }),
-  })
-  const answered = isPromise(asked) ? await asked : asked
+  const answered = await judgeCall(ctx, call, options)
   if (answered.deny) return answered
+  const approval = options.covers(answered.args) ? options.approval : undefined
   const wish = await toolAsk(ctx, call, tool, answered.args, approval)
-  if (!wish) return answered
-  if ('deny' in wish) return { ...answered, deny: { by: tool.name, reason: wish.deny } }
-  return { ...answered, asks: [...answered.asks, { by: tool.name, ask: wish }] }
-}
-
-/** Returns the combined answers after one more. */
-function afterAnswer(
-  { secrets }: RunContext,
-  call: ToolCall,
-  before: HookAnswers,
-  answer: CallAnswer,
-  extension: Extension,
-): HookAnswers {
-  const by = extension.name
-  if ('deny' in answer) {
-    const { deny: reason, code } = answer
-    return { ...before, deny: { by, reason, ...(code !== undefined && { code }) } }
-  }
-  if ('ask' in answer) {
-    checkAsks(extension)
-    return { ...before, asks: [...before.asks, { by, ask: answer.ask }] }
-  }
-  if ('result' in answer || 'replay' in answer) return { ...before, result: before.result ?? { by, answer } }
-  if (!('args' in answer)) throw invalidAnswer(extension, 'tool.call')
-  // Frozen, so that the checked arguments are the executed ones.
-  const args = deepFreeze(secrets.scrubber.tokenise(toJson(answer.args)))
-  const moved = hashJson(args) !== hashJson(call.input)
-  return { ...before, args, rewrittenBy: by, ...(moved && { movedBy: by }) }
+  if (wish && 'deny' in wish) return { ...answered, deny: { by: tool.name, reason: wish.deny } }
+  const staged = tool['~tool'].stage && { reason: `${tool.title ?? tool.name} is staged` }
+  const asks = [wish, staged].filter((ask) => ask !== undefined)
+  return asks.length > 0
+    ? { ...answered, asks: [...answered.asks, { by: tool.name, ask: mergeApprovals(asks) }] }
+    : answered
 }
 
 /** Returns the answer of the tool's own `needsApproval`, which receives the parsed value. */

@@ -2,11 +2,12 @@ import type { ApprovalDecision, Decisions, EntryOf, PendingApproval } from '@pro
 import { isPromise } from '@provost/core'
 
 import { report } from '../control/report.ts'
-import { deliveredDecisions, dueDecisions } from '../entries/decision-entries.ts'
+import { checkDecisions } from '../definition/known-options.ts'
+import { rowDecisions, unknownRow } from '../entries/batch-decision.ts'
+import { deliveredDecisions, dueDecisions, unknownWait } from '../entries/decision-entries.ts'
 import { expiredEntry } from '../entries/wait-entries.ts'
 import { waitExpired } from '../result/session-error.ts'
 import { expiredWaits, nextDeadline, timerMs } from '../state/wait-deadlines.ts'
-import type { PendingInputs } from '../types/inputs.ts'
 import type { RunContext } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 
@@ -20,13 +21,13 @@ export async function decisionsOn(
   ctx: RunContext,
   approvals: readonly PendingApproval[],
 ): Promise<Decisions | 'suspend'> {
-  const { pendingInputs, options, state } = ctx
+  const { inbox, pendingInputs, options, state } = ctx
   // Read the inbox before the run suspends or expires a wait: a decision may just have arrived.
-  if (ctx.inbox && (!hasDue(ctx) || expiredWaits(state).length > 0)) {
-    await Promise.all(pendingInputs.arrivingDecisions)
-    await ctx.inbox.sync()
+  if (inbox.isShared && (!hasDue(ctx) || expiredWaits(state).length > 0)) {
+    await inbox.arriving()
+    await inbox.sync()
   }
-  const delivered = deliveredDecisions(state, pendingInputs.deliveries)
+  const delivered = deliveredDecisions(state, inbox.answers)
   if (delivered) return delivered
   const over = expiredWaits(state)
   if (over.length > 0) return giveUp(ctx, over)
@@ -38,15 +39,13 @@ export async function decisionsOn(
   }
   const decided: ApprovalDecision[] = []
   let again = false
-  if (options.onApproval) {
-    for (const approval of approvals) {
-      const decision = await askInProcess(ctx, approval)
-      if (decision === 'look-again') {
-        again = true
-        break
-      }
-      if (decision) decided.push(decision)
+  for (const rows of questionsIn(options, approvals)) {
+    const decisions = await askInProcess(ctx, rows)
+    if (decisions === 'look-again') {
+      again = true
+      break
     }
+    decided.push(...decisions)
   }
   if (decided.length > 0) return { approvals: decided }
   if (again) return {}
@@ -59,10 +58,10 @@ export async function decisionsOn(
 
 /** Expires waits: calls that wait for approval are denied, calls that wait for a result end with a timeout. */
 async function giveUp(ctx: RunContext, over: readonly EntryOf<'wait'>[]): Promise<Decisions> {
-  const { state, logWriter, pendingInputs } = ctx
+  const { state, logWriter, inbox } = ctx
   for (const wait of over) {
-    if (!answered(pendingInputs, wait)) continue
-    pendingInputs.deliveries.delete(wait.token)
+    if (!answered(ctx, wait)) continue
+    inbox.answers.delete(wait.token)
     report(ctx, waitExpired([wait.token]), { kind: 'listener', name: 'inbox' })
   }
   const unanswered = over.filter(({ kind }) => kind !== 'approval')
@@ -70,23 +69,25 @@ async function giveUp(ctx: RunContext, over: readonly EntryOf<'wait'>[]): Promis
   return { approvals: over.filter(({ kind }) => kind === 'approval').map(({ token }) => overdue(token)) }
 }
 
-function answered({ deliveries, decisions }: PendingInputs, { token, callId }: EntryOf<'wait'>): boolean {
-  if (deliveries.has(token)) return true
-  return decisions.some(
-    ({ approvals, toolResults }) =>
-      approvals?.some(({ id }) => id === token) || toolResults?.some((result) => result.callId === callId),
+function answered({ inbox, pendingInputs }: RunContext, { token, callId, batch }: EntryOf<'wait'>): boolean {
+  if (inbox.answers.has(token)) return true
+  return pendingInputs.decisions.some(
+    ({ approvals, batches, toolResults }) =>
+      approvals?.some(({ id }) => id === token) ||
+      batches?.some(({ id }) => id === batch) ||
+      toolResults?.some((result) => result.callId === callId),
   )
 }
 
 /** Whether a decision on an open wait has arrived. */
-function hasDue({ state, pendingInputs }: RunContext): boolean {
-  for (const token of pendingInputs.deliveries.keys()) if (state.waits.has(token)) return true
+function hasDue({ inbox, state, pendingInputs }: RunContext): boolean {
+  for (const token of inbox.answers.keys()) if (state.waits.has(token)) return true
   return pendingInputs.decisions.some((decisions) => dueDecisions(state, decisions).due !== undefined)
 }
 
 /** Removes and returns the first pending decisions with an open wait. Decisions that are early stay pending. */
-function takeDue({ state, pendingInputs }: RunContext): Decisions | undefined {
-  const delivered = deliveredDecisions(state, pendingInputs.deliveries)
+function takeDue({ inbox, state, pendingInputs }: RunContext): Decisions | undefined {
+  const delivered = deliveredDecisions(state, inbox.answers)
   if (delivered) return delivered
   for (const [index, decisions] of pendingInputs.decisions.entries()) {
     const { due, early } = dueDecisions(state, decisions)
@@ -105,30 +106,52 @@ function overdue(id: string): ApprovalDecision {
   return { id, decision: 'deny', by: 'deadline', reason: 'The approval request timed out.' }
 }
 
+/** Returns the questions for functions of this process, in order. A batch is one question if `onBatch` answers it. */
+function questionsIn(
+  { onApproval, onBatch }: RunContext['options'],
+  approvals: readonly PendingApproval[],
+): readonly (readonly PendingApproval[])[] {
+  const asked = approvals.filter(({ batch }) => (onBatch && batch !== undefined) || onApproval)
+  return [...Map.groupBy(asked, ({ id, batch }) => (onBatch && batch) ?? id).values()]
+}
+
+/** Asks `onBatch` about the rows of a batch, or `onApproval` about one approval. */
 async function askInProcess(
   ctx: RunContext,
-  approval: PendingApproval,
-): Promise<ApprovalDecision | 'look-again' | undefined> {
-  const { openQuestions } = ctx
-  const { id } = approval
+  rows: readonly PendingApproval[],
+): Promise<readonly ApprovalDecision[] | 'look-again'> {
+  const { openQuestions, state } = ctx
+  const { onApproval, onBatch } = ctx.options
+  const [first] = rows
+  if (!first) return []
+  const batch = onBatch && first.batch
+  const id = batch ?? first.id
+  const by = batch === undefined ? 'onApproval' : 'onBatch'
   try {
-    const answer = openQuestions.get(id) ?? ctx.options.onApproval?.(approval)
+    const answer = openQuestions.get(id) ?? (batch === undefined ? onApproval?.(first) : onBatch?.(rows))
     if (isPromise(answer)) openQuestions.set(id, answer)
     const said = isPromise(answer) ? await inTime(ctx, answer) : answer
-    if (isOver(approval)) return overdue(id)
-    if (said === 'look-again') return said
+    const over = rows.filter(isOver).map((row) => overdue(row.id))
+    if (said === 'look-again') return over.length > 0 ? over : said
     openQuestions.delete(id)
-    if (said === undefined) return undefined
-    return { by: 'onApproval', ...(typeof said === 'string' ? { decision: said } : said), id }
+    if (said === undefined) return over
+    const decision = { by, ...(typeof said === 'string' ? { decision: said } : said), id }
+    if (batch === undefined) return over.length > 0 ? over : [decision]
+    // Its rows stay pending where it names a row that this batch does not have.
+    checkDecisions({ batches: [decision] }, by)
+    const open = rows.filter((row) => !isOver(row)).map((row) => row.id)
+    const unknown = unknownRow(state, decision)
+    if (unknown !== undefined) throw unknownWait(unknown)
+    return [...over, ...rowDecisions(decision, open)]
   } catch (thrown) {
     openQuestions.delete(id)
-    report(ctx, thrown, { kind: 'listener', name: 'onApproval' })
-    return undefined
+    report(ctx, thrown, { kind: 'listener', name: by })
+    return []
   }
 }
 
 /**
- * Waits for an answer of `onApproval`.
+ * Waits for an answer of `onApproval` or `onBatch`.
  *
  * @returns the answer; `look-again` when another decision arrives or a deadline passes first; undefined when the run ends.
  */

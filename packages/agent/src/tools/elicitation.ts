@@ -2,12 +2,11 @@ import type { Decisions, Json, PendingInput, ToolQuestion } from '@provost/core'
 import { ProvostError, isPromise, toJson } from '@provost/core'
 
 import { report } from '../control/report.ts'
-import { checkQuestion } from '../definition/known-team-options.ts'
+import { checkQuestion } from '../definition/known-child-options.ts'
 import { inputWait, resolvedEntry } from '../entries/wait-entries.ts'
 import { clock } from '../reducers/wait-reducer.ts'
 import { pendingOn } from '../state/next-action.ts'
 import { timerMs } from '../state/wait-deadlines.ts'
-import type { PendingInputs } from '../types/inputs.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
 
@@ -21,7 +20,7 @@ export interface ElicitationWindow {
 
 /** Whether a question of this run can be answered: by `onInput`, the inbox, or a listener. */
 export function canBeAsked({ options, inbox, observed }: RunContext): boolean {
-  return options.onInput !== undefined || inbox !== undefined || observed
+  return options.onInput !== undefined || inbox.isShared || observed
 }
 
 /**
@@ -44,7 +43,7 @@ export async function ask(
   const stored = state.waits.get(token)
   const answer = Promise.withResolvers<Answer>()
   const look = (): void => {
-    const found = takeAnswer(pendingInputs, token)
+    const found = takeAnswer(ctx, token)
     if (found) answer.resolve(found)
   }
   const timer = setTimeout(() => answer.resolve({ by: clock }), timerMs(at.deadline))
@@ -95,10 +94,11 @@ export function askInProcess(ctx: RunContext, pending: PendingInput, found: (ans
 }
 
 /** Removes and returns the pending answer to one question. */
-function takeAnswer({ deliveries, decisions }: PendingInputs, token: string): Answer | undefined {
-  const delivery = deliveries.get(token)
+function takeAnswer({ inbox, pendingInputs }: RunContext, token: string): Answer | undefined {
+  const { decisions } = pendingInputs
+  const delivery = inbox.answers.get(token)
   if (delivery) {
-    deliveries.delete(token)
+    inbox.answers.delete(token)
     return { value: delivery.value, by: delivery.by === clock ? 'inbox' : delivery.by }
   }
   for (const [index, given] of decisions.entries()) {

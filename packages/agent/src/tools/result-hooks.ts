@@ -1,6 +1,5 @@
 import type { MaybePromise, ToolResult } from '@provost/core'
 import { fillLabel, isRecord, trustedLabel } from '@provost/core'
-import type { ToolOutcome } from '@provost/tools'
 
 import { stopped } from '../control/run-ending.ts'
 import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
@@ -8,30 +7,13 @@ import { labelOfResult } from '../messages/result-label.ts'
 import { byteCount } from '../state/byte-count.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { RunEnding } from '../types/run-ending.ts'
-import type { CallState } from '../types/session-state.ts'
-
-/** Makes the result of a call from the outcome of its tool. */
-export function resultFrom(ctx: RunContext, call: CallState, made: ToolOutcome, via: ToolResult['via']): ToolResult {
-  const { outcome, output, label, value, fields, details } = made
-  return {
-    callId: call.part.callId,
-    ...(call.parentCallId !== undefined && { parentCallId: call.parentCallId }),
-    tool: ctx.agent.info(call.part.toolName),
-    input: call.args,
-    outcome,
-    via,
-    output,
-    label,
-    ...(value !== undefined && { value }),
-    ...(fields && { fields }),
-    ...(details !== undefined && { details }),
-  }
-}
 
 /** A result after the hooks. With `end` the run ends once the result is recorded. */
 export interface HookedResult {
   readonly result: ToolResult
   readonly end?: RunEnding
+  /** The result says nothing of the call. */
+  readonly isWithheld?: true
 }
 
 /** Passes a result through the `tool.result` hooks. A withheld result tells the model the reason. */
@@ -46,15 +28,19 @@ export function throughResultHooks(ctx: RunContext, first: ToolResult): MaybePro
     bytes: ({ result }) => byteCount(result.output),
     shown: ({ result }) => labelOfResult(result),
     call: (hook, hookContext, { result }) => hook(result, hookContext),
-    answered(answer, { result }, by) {
-      if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer) }
+    answered(answer, { result, ...before }, by) {
+      if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer, by) }
       if (!isRecord(answer.output)) throw invalidAnswer(by, 'tool.result')
       return {
+        ...before,
         result: { ...boundToCall(first, withoutStale(answer, result)), label: fillLabel(answer.label, result.label) },
       }
     },
     ends: ({ end }) => end !== undefined,
-    failed: ({ result }) => ({ result: withheld(result, 'The result was withheld: a check failed.') }),
+    failed: ({ result }) => ({
+      result: withheld(result, 'The result was withheld: a check failed.'),
+      isWithheld: true,
+    }),
   })
 }
 

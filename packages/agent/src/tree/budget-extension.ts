@@ -4,6 +4,8 @@ import { admit, defineExtension } from '@provost/core'
 /** The error code of a run that has used up its grant. */
 export const budgetExceeded = 'budget-exceeded'
 
+const giveMore = 'Give the child a larger grant, or less work.'
+
 /** Limits a child to its grant and to what remains of the grants above it. Every child has this extension. */
 export function budgetExtension(): Extension<unknown> {
   return extension
@@ -16,11 +18,11 @@ const extension: Extension<unknown> = defineExtension({
     'model.request'(request, ctx) {
       const { remaining } = ctx.run
       if (!remaining) return undefined
-      if (ctx.fold(refusalFold)) return ctx.stop(budgetExceeded, callsUsedUp)
+      if (ctx.fold(refusalFold)) return ctx.stop(budgetExceeded, callsUsedUp, giveMore)
       const { tokens } = remaining
       // Reservations of other calls may be released: `model.call` waits for that.
       const over = ctx.tree.reserving === 0 ? usedUp(remaining) : undefined
-      if (over !== undefined) return ctx.stop(budgetExceeded, over)
+      if (over !== undefined) return ctx.stop(budgetExceeded, over, giveMore)
       if (tokens === undefined || tokens <= 0) return undefined
       return { params: { maxOutputTokens: Math.min(tokens, request.params.maxOutputTokens ?? tokens) } }
     },
@@ -29,7 +31,7 @@ const extension: Extension<unknown> = defineExtension({
       if (!remaining) return undefined
       const admission = admit(remaining, call, ctx.tree, true)
       if (admission.outcome === 'wait') return { wait: true }
-      return admission.outcome === 'go' ? admission : ctx.stop(budgetExceeded, usedUp(remaining) ?? unpriced)
+      return admission.outcome === 'go' ? admission : ctx.stop(budgetExceeded, usedUp(remaining) ?? unpriced, giveMore)
     },
     'tool.call'(call, ctx) {
       const { toolCalls } = ctx.run.remaining ?? {}

@@ -6,10 +6,12 @@ export function createTree(): RunTree {
   return {
     children: new Map(),
     childLogs: new Map(),
-    childMessages: new Map(),
+    inboxes: new Map(),
     reservations: new Map(),
     reservationWaiters: new Set(),
     reservationCount: 0,
     meter: createByteMeter(),
+    effectSession: '',
+    hasOpenEffects: false,
   }
 }

@@ -1,12 +1,8 @@
 import type {
   AnySchema,
-  CompositeContext,
   Confidentiality,
   ContextOf,
-  Decisions,
   Extension,
-  FanOut,
-  FanOutResult,
   FilterDescriptor,
   HandoffMode,
   HookContext,
@@ -17,14 +13,13 @@ import type {
   ModelSettings,
   ModelSpec,
   NeedsContext,
-  OnApproval,
   ParsedBy,
-  Principal,
   RunResult,
   RunState,
   Runtime,
   SecretRef,
   SessionStore,
+  Skill,
   SpawnOptions,
   Spawnable,
   StandardSchemaV1,
@@ -36,7 +31,7 @@ import type { ResultReaders, ToolCollisions, ToolRegistry, ToolsIn, ToolsInput }
 
 import type { Orchestrator } from './orchestrator.ts'
 import type { ResumeOptions, RunOptions, Session, SessionOptions } from './session.ts'
-import type { AbortOptions, AgentStream, SendMode, With } from './stream.ts'
+import type { AbortOptions, AgentStream, FollowUps, SendMode, With } from './stream.ts'
 
 /** What an agent is made of. */
 export interface AgentOptions<
@@ -63,6 +58,8 @@ export interface AgentOptions<
    * is called before the first run.
    */
   readonly handoffs?: H | (() => readonly HandoffTarget[])
+  /** Texts that the model loads when it needs them, before those of extensions. */
+  readonly skills?: readonly Skill[]
   /** Extensions, in the order in which their hooks run. */
   readonly extensions?: E
   /** Any Standard Schema. The final answer is validated JSON of this shape, with one repair round. */
@@ -118,6 +115,18 @@ export interface AgentOptions<
   readonly prices?: PriceTable
   /** How `session.send` enters a run in progress. Default `steer`. */
   readonly sendMode?: SendMode
+  /** How queued inputs enter a run: one for each turn (`each`), or all of them in one turn (`merge`). Default `each`. */
+  readonly followUps?: FollowUps
+  /**
+   * Called before each step and between tools of every run that begins with this agent, unless the run has its own. The
+   * inputs it returns enter before the next model call.
+   */
+  readonly getSteering?: RunOptions['getSteering']
+  /**
+   * Called when a run that began with this agent would end, unless the run has its own. The inputs it returns continue
+   * the run.
+   */
+  readonly getFollowUp?: RunOptions['getFollowUp']
   /**
    * Accepts messages with the role `system` in run inputs and in `createSession({ messages })`. They become part of the
    * system prompt: allow them only where your code writes them, never where they come from a client. Default false:
@@ -141,60 +150,6 @@ export type HandedTo<H extends readonly HandoffTarget[]> = H[number] extends inf
     : never
   : never
 
-/** Decides whether an output is accepted. */
-export type Evaluator<Out> =
-  /** Your own function, called once per output. */
-  | {
-      readonly kind: 'free-form'
-      readonly evaluate: (output: Out, iteration: number) => MaybePromise<EvaluatorVerdict>
-    }
-  /** The output, or the JSON in its text, must satisfy a Standard Schema. */
-  | { readonly kind: 'schema'; readonly schema: StandardSchemaV1 }
-  /** An agent or a model scores the output from 0 to 1. It is accepted from the threshold on. Default 0.8. */
-  | {
-      readonly kind: 'llm-judge'
-      /** Your own agent must answer with JSON: `{ score, feedback }`. */
-      readonly judge: Spawnable | ModelSpec
-      readonly criteria: string
-      readonly threshold?: number
-    }
-
-/** How an output is improved. */
-export interface EvaluatorOptimizerOptions<Out> {
-  readonly generator: Spawnable<Out>
-  readonly input: Input
-  readonly evaluator: Evaluator<NoInfer<Out>>
-  /** Maximum number of attempts. Default 3. */
-  readonly maxIterations?: number
-  /**
-   * The composite that runs this, once per call. Attempts become children of its run: durable, governed and counted
-   * with it. The session and the run of the options below are then the composite's.
-   */
-  readonly within?: CompositeContext | undefined
-  /** An interrupted optimization resumes when the same one is started for the same session. */
-  readonly session?: Session<unknown, never> | undefined
-  /** Default: a store in memory. */
-  readonly store?: SessionStore | undefined
-  /** Extensions with the scope `tree` cover what it runs, as those of an agent do: telemetry, policies. */
-  readonly extensions?: readonly Extension<unknown>[] | undefined
-  readonly signal?: AbortSignal | undefined
-  readonly onApproval?: OnApproval | undefined
-  /** Decisions on what an earlier start for the same session waited for: `error.pending` of its error. */
-  readonly decisions?: Decisions | undefined
-  readonly principal?: Principal | undefined
-  /** The app value of the tools. */
-  readonly context?: unknown
-}
-
-/** The verdict of an evaluator on an output. */
-export interface EvaluatorVerdict {
-  readonly accepted: boolean
-  /** What to improve. */
-  readonly feedback: string
-  /** Higher is better. Without scores, a later output counts as better than an earlier one. */
-  readonly score?: number
-}
-
 /** How an agent is offered to other agents. */
 export interface ToToolOptions extends Pick<SpawnOptions, 'secrets' | 'inheritSecrets' | 'inputFilter'> {
   readonly name: string
@@ -209,22 +164,6 @@ export interface ToToolOptions extends Pick<SpawnOptions, 'secrets' | 'inheritSe
 export interface AgentToolInput<S extends AnySchema> {
   readonly input: S
   readonly prompt: (input: ParsedBy<S>) => Input
-}
-
-/** How a fan-out runs outside of an agent's run. */
-export interface FanOutOptions<T = string> extends FanOut<T> {
-  /** An interrupted fan-out resumes when the same one is started for the same session. */
-  readonly session?: Session<unknown, never> | undefined
-  /** Extensions with the scope `tree` cover what it runs, as those of an agent do: telemetry, policies. */
-  readonly extensions?: readonly Extension<unknown>[] | undefined
-  readonly signal?: AbortSignal | undefined
-  /** Called for each approval that a child requests. */
-  readonly onApproval?: OnApproval | undefined
-  /** Decisions on what an earlier start for the same session waited for: `error.pending` of its error. */
-  readonly decisions?: Decisions | undefined
-  readonly principal?: Principal | undefined
-  /** The app value of the children's tools. */
-  readonly context?: unknown
 }
 
 /**
@@ -346,6 +285,19 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
    */
   resumeSession(id: string, ...options: With<SessionOptions, App>): Promise<Session<Output, App>>
   /**
+   * Compacts what the model sees of a session, as `session.compact()` does, or a history that belongs to no session.
+   *
+   * @param conversation a session of this agent, the id of one in its store, or messages of Provost or the AI SDK.
+   * @returns what the model sees now.
+   * @throws what `session.compact()` and `resumeSession` throw; ProvostError `invalid-input` for any other value.
+   *
+   * @example
+   * const shorter = await agent.compact(history)
+   */
+  compact(
+    conversation: Session<unknown, never> | string | readonly (Message | ModelMessage)[],
+  ): Promise<readonly Message[]>
+  /**
    * Releases a session from quarantine, so that its run can be resumed. For operators: find out first why its writers
    * died.
    *
@@ -366,12 +318,6 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
   toTool(options: ToToolOptions): Tool<{ task: string }, Output, App>
   /** The same with your own input schema, and the prompt that the agent receives for it. */
   toTool<S extends AnySchema>(options: ToToolOptions & AgentToolInput<S>): Tool<WrittenFor<S>, Output, App>
-  /**
-   * Runs agents in parallel and merges their answers into one output. This agent's policies also apply to them.
-   *
-   * @throws ProvostError `fan-out-failed` if there is nothing to merge; `invalid-fan-out`; `pending-input`; `aborted`
-   */
-  fanOut<R = string>(options: FanOutOptions<R>): Promise<FanOutResult<R>>
 }
 
 /** An agent as a handoff target, with the context that it receives. Created by `handoff`. */

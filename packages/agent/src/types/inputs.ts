@@ -1,64 +1,87 @@
-import type { Decisions, Delivery, Input } from '@provost/core'
+import type { Decisions, Delivery, Input, Json } from '@provost/core'
 
-import type { SendMode } from './stream.ts'
+import type { AbortOptions, SendMode } from './stream.ts'
 
-/** An input for a run in progress. */
+/** An input that enters a run. */
 export interface QueuedInput {
   readonly input: Input
   /** Inbox token of an input that must be consumed exactly once: the log records it. */
   readonly token?: string
   readonly by?: string
+  /** Data of the sender. The log records it where the input enters. */
+  readonly data?: Json
   /** Withdraws the input while it has not entered the run. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
-/** Inputs that reached a run of this process from outside and are not in its log yet. */
+/** An input in an inbox. */
+export interface InboxInput extends QueuedInput {
+  readonly token: string
+  readonly mode: SendMode
+  /** Its position in the inbox. */
+  readonly position: number
+  /** The run that the input names. Logs of earlier releases also received the inputs of child runs. */
+  readonly to?: string
+}
+
+/** An input to send. */
+export interface SentInput extends Pick<QueuedInput, 'data' | 'signal'> {
+  readonly input: Input
+  readonly mode: SendMode
+  /** Sent while no run is open: it takes its place in the queue if another input starts the run. */
+  readonly atRest?: boolean
+}
+
+/** What a run does with the news in its inbox. */
+export interface InboxReader {
+  readonly runId: string
+  readonly pendingInputs: PendingInputs
+  /** Called when another process aborts the run. */
+  abort(token: string, options: AbortOptions): void
+  /** Called when the store stops announcing deliveries. */
+  failed(thrown: unknown): void
+}
+
+/**
+ * The inbox of a log in the store. All that is sent to the log's runs goes there; what was read is cached here until the
+ * log records it.
+ */
+export interface Inbox {
+  /** Other senders may know the log: it is watched, and questions can be answered there. */
+  readonly isShared: boolean
+  /** Answers to waits, by token. An answer may arrive before its wait. */
+  readonly answers: Map<string, Delivery>
+  /** Sends input. Inputs of one sender arrive in their order. @returns when the store has it. */
+  send(token: string, sent: SentInput): Promise<'accepted' | 'duplicate'>
+  /** Sends any other item, without secrets. */
+  put(token: string, value: Json, by?: string): Promise<'accepted' | 'duplicate'>
+  /** Adds an answer that this process received elsewhere. */
+  answer(delivery: Delivery): void
+  /** Whether input of a mode is unread, or on its way. */
+  has(mode: SendMode): boolean
+  /** Unread inputs of a mode in their order. An input is unread until the log records it. */
+  unread(mode: SendMode): Iterable<InboxInput>
+  /** Resolves when each delivery made before the call is read. */
+  sync(): Promise<void>
+  /**
+   * Resolves when what was sent here or announced by the store is read, or has failed. Undefined while nothing is on its
+   * way. A run awaits it before it continues without reading.
+   */
+  arriving(): Promise<unknown> | undefined
+  /** Reads deliveries for a run as soon as they arrive. @returns stops following the store. */
+  serve(reader: InboxReader): () => void
+}
+
+/** What a run has received in this process, beside its inbox. */
 export interface PendingInputs {
-  readonly steering: QueuedInput[]
-  readonly followUps: QueuedInput[]
-  /** Messages for child runs. */
-  readonly childMessages: ChildMessage[]
   /** Decisions that arrived before the run waited for them. */
   readonly decisions: Decisions[]
-  /** Deliveries to the session's inbox for waits, by token. A delivery may arrive before its wait. */
-  readonly deliveries: Map<string, Delivery>
-  /** Decisions on their way to the inbox: a run suspends only after they arrive. None of them rejects. */
-  readonly arrivingDecisions: Set<Promise<void>>
   /** Requests to compact the view before the next model call. */
   readonly compactions: PromiseWithResolvers<void>[]
-  /** Called so that a wait for a human checks the pending inputs again. */
+  /** Called so that a wait for a human checks the inbox and the decisions again. */
   readonly listeners: Set<() => void>
   /** The run ends after the current step. */
   draining: boolean
   /** Resolves when the run is about to end: it stops waiting for humans. */
   readonly drained: PromiseWithResolvers<void>
-}
-
-/** A message to a child run. It passes from log to log; each log records it before it is passed on. */
-export interface ChildMessage extends QueuedInput {
-  /** Id of the target run. */
-  readonly to: string
-  readonly mode: SendMode
-  readonly token: string
-}
-
-/** How far the inbox of a session was read, so that each delivery is read once. */
-export interface InboxCursor {
-  after: string
-  /** Tokens that entered the pending inputs here before their delivery; the inbox skips them. */
-  readonly ownTokens: Set<string>
-}
-
-/** The inbox of a run: moves deliveries into its pending inputs. */
-export interface Inbox {
-  /** Resolves when each delivery made before the call is in the pending inputs. */
-  sync(): Promise<void>
-  /**
-   * Resolves when the deliveries that the store announced are in the pending inputs, or reading has failed. Undefined while
-   * nothing is being read. A run awaits it before it continues without reading, so that announced deliveries take
-   * effect in time.
-   */
-  arriving(): Promise<void> | undefined
-  /** Reads deliveries as soon as the store announces them. @returns stops following. */
-  follow(): () => void
 }

@@ -22,11 +22,13 @@ export interface EventBus {
   ): () => void
   /** Returns a bounded queue to iterate; it starts with the next event. */
   subscribe(): EventQueue
+  /** Whether no event can follow. */
+  isOver(): boolean
   /**
    * Forwards an event of a child to followers of the run. The run's own observers may also be the child's, so they are
    * skipped.
    */
-  forward(event: EventEnvelope, by: Reaction): void
+  forward(event: EventEnvelope): void
   /**
    * Sends events of children to listeners of the session, which children do not know; at most one follower.
    * @param heeds returns whether there is a listener now.
@@ -45,6 +47,8 @@ export interface EventEnvelope<K extends EventType = EventType> {
   readonly meta: EventMeta
   readonly parents: readonly string[]
   readonly payload: EventPayloads[K]
+  /** The observers that set it off. */
+  readonly by: Reaction
   /** The event with its last number; readers that follow from the start share it. */
   last: AgentEvent | undefined
 }

@@ -1,5 +1,5 @@
 import type {
-  Json,
+  DefinedEvent,
   LabelInit,
   MaybePromise,
   Message,
@@ -8,6 +8,7 @@ import type {
   ModelSpec,
   StandardSchemaV1,
   Tier,
+  Tool,
   ToolCall,
   ToolInfo,
   ToolResult,
@@ -80,9 +81,32 @@ export interface OrchestratorRun {
    * otherwise.
    */
   say(content: string, label?: LabelInit): Promise<Message>
+  /**
+   * Calls a tool of the agent, as a step of its own without the model: with hooks, approvals, the ledger of effects and
+   * events, and under the limit of steps. Deferred tools need no search. The model sees the call and its result in its next
+   * step. Does not throw if the call fails: `outcome` tells.
+   *
+   * @param tool a tool or its name.
+   * @param label of the input; default the view's, because an orchestrator derives the input from the conversation.
+   * @throws ProvostError `tool-calls-pending` while calls wait to be executed; `not-json`; `run-over` if the run ends or is
+   * suspended meanwhile.
+   *
+   * @example
+   * const { outcome, value } = await run.callTool(weather, { city: 'Oslo' })
+   */
+  callTool<In, Out, App>(tool: Tool<In, Out, App>, input: In, label?: LabelInit): Promise<ToolResult<Out>>
+  callTool(name: string, input: unknown, label?: LabelInit): Promise<ToolResult>
   /** Runs `fn` once per key and logs its value as JSON. After a crash the logged value is returned. */
   memo<T>(key: string, fn: () => MaybePromise<T>): Promise<T>
-  /** Emits the orchestrator's progress: an `extension` event with the name `orchestrator`. At least once. */
+  /**
+   * Emits an event of its own, as `defineEvent` declares it or by its name: an `extension` event with the name
+   * `orchestrator`, `event` and the label of the view. It is emitted at least once: an event after the last logged effect may repeat after a crash.
+   *
+   * @param data any JSON.
+   * @throws ProvostError `not-json`, `invalid-event`
+   */
+  emit<T>(event: DefinedEvent<T> | string, data: NoInfer<T>): void
+  /** Emits progress without a name. */
   emit(data: unknown): void
 }
 
@@ -116,26 +140,5 @@ export interface StepRequest extends Omit<StepOptions, 'output'> {
   readonly output?: 'text' | StandardSchemaV1
 }
 
-/** A command of an orchestrator to the loop. Commands are processed in turn. */
-export type OrchestratorCommand =
-  | { readonly kind: 'model'; readonly options: StepRequest; readonly completion: PromiseWithResolvers<Message> }
-  | {
-      readonly kind: 'execute'
-      readonly options: ExecuteOptions
-      readonly completion: PromiseWithResolvers<readonly ToolResult[]>
-    }
-  | {
-      readonly kind: 'say'
-      readonly content: string
-      readonly label: LabelInit | undefined
-      readonly completion: PromiseWithResolvers<Message>
-    }
-  | {
-      readonly kind: 'memo'
-      readonly key: string
-      readonly value: Json
-      readonly completion: PromiseWithResolvers<Json>
-    }
-  | { readonly kind: 'emit'; readonly data: Json }
-  | { readonly kind: 'returned' }
-  | { readonly kind: 'threw'; readonly thrown: unknown }
+/** The extension name of events, memos and authorizations of orchestrators. */
+export const orchestratorName = 'orchestrator'

@@ -9,22 +9,18 @@ import type {
   ModelSpec,
   Runtime,
   SessionStore,
-  Skill,
   StandardSchemaV1,
   Tool,
   ToolInfo,
 } from '@provost/core'
-import type { ModelCall, PriceTable } from '@provost/provider'
-import type { SecretScope, ToolRegistry } from '@provost/tools'
+import type { PriceTable } from '@provost/provider'
+import type { ModelTool, SecretScope, ToolRegistry } from '@provost/tools'
 
 import type { AgentOptions, Handoff } from './agent.ts'
 import type { HookTable } from './hooks.ts'
 import type { Orchestrator } from './orchestrator.ts'
 import type { ByteLimits } from './run-tree.ts'
-import type { SendMode } from './stream.ts'
-
-/** A tool in the form a model call takes. */
-export type ModelTool = NonNullable<ModelCall['tools']>[number]
+import type { FollowUps, SendMode } from './stream.ts'
 
 /** An agent with all lookups done once. Runs read it and never write to it. */
 export interface ResolvedAgent {
@@ -50,7 +46,6 @@ export interface ResolvedAgent {
   readonly searchName: string | undefined
   /** Handoffs by the name of their tool. */
   readonly handoffs: ReadonlyMap<string, Handoff>
-  readonly skills: readonly Skill[]
   readonly extensions: readonly Extension[]
   /** Extensions of this run only, for each active agent. With the scope `tree` they also apply to children. */
   readonly listeners: readonly Extension[]
@@ -78,6 +73,7 @@ export interface ResolvedAgent {
   readonly reasoning: 'keep' | 'strip'
   readonly prices?: PriceTable
   readonly sendMode: SendMode
+  readonly followUps: FollowUps
   /** Whether inputs may contain system messages. */
   readonly allowSystemMessages: boolean
   /** Key that signs run states. */
@@ -89,6 +85,8 @@ export interface ResolvedAgent {
   wireOf(name: string): readonly ModelTool[]
   /** Returns the tool for a name that a provider uses; undefined if all names are the tools' own. */
   readonly toolName: ((wireName: string) => string) | undefined
+  /** The `init` functions of extensions that have completed. */
+  readonly initialised: ReadonlySet<NonNullable<Extension['init']>>
   /** Prepares tools and runs the `init` of the extensions, once. */
   ready(): MaybePromise<void>
 }

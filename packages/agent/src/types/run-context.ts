@@ -2,11 +2,11 @@ import type {
   ErrorInfo,
   Extension,
   Grant,
-  Input,
   MaybePromise,
   Message,
   NewEntry,
   OnApproval,
+  OnBatch,
   RunResult,
   RunState,
   ViewTrigger,
@@ -15,7 +15,7 @@ import type { Prompt } from '@provost/provider'
 import type { CompositeBinding, SecretScope, Slots } from '@provost/tools'
 
 import type { ContextFor, HookTime, Observers } from './hooks.ts'
-import type { Inbox, InboxCursor, PendingInputs } from './inputs.ts'
+import type { Inbox, PendingInputs, QueuedInput } from './inputs.ts'
 import type { EventBus, LogSnapshot, LogWriter } from './log.ts'
 import type { StepRequest } from './orchestrator.ts'
 import type { ResolvedAgent } from './resolved-agent.ts'
@@ -33,11 +33,17 @@ export interface ContextSize {
 
 /** A run starts with an input, or resumes from a state. */
 export type RunStart<Output> =
-  | { readonly input: Input; /** Inbox token, if the input came from there. */ readonly token?: string }
+  /** The input has a token if it comes from the inbox. */
+  | QueuedInput
   | {
       readonly resume: RunState<Output>
       /** Created here from the log itself: there is nothing to check. */ readonly fromOwnLog?: true
     }
+
+/** Starts a run with the first unread input of its inbox. */
+export interface InboxStart {
+  readonly fromInbox: true
+}
 
 /** A run of this process, for its agent. */
 export interface RunHandle<Output> extends AgentStream<Output> {
@@ -50,7 +56,7 @@ export interface RunHandle<Output> extends AgentStream<Output> {
 /** State that a session object shares with its runs, so that each entry is read once. */
 export interface SessionBinding<Output> {
   readonly snapshot: LogSnapshot
-  readonly cursor: InboxCursor
+  readonly inbox: Inbox
   readonly pendingInputs: PendingInputs
   readonly tree: RunTree
   /** Entries to write before the run; the run removes them. */
@@ -109,12 +115,14 @@ export interface RunPrompt {
 
 /** One run in this process: the state that all handlers share. State that survives a crash is in `state`. */
 export interface RunContext {
-  /** The active agent; a handoff changes it. */
-  readonly agent: ResolvedAgent
+  /** The active agent; a handoff changes it, its observers and its secrets. */
+  agent: ResolvedAgent
+  /** Makes the agent active that the log names. */
+  updateAgent(): void
   /** The agent that runs of the session start with. */
   readonly entryAgent: ResolvedAgent
   /** Observers of the run while its current agent is active. */
-  readonly observers: Observers
+  observers(): Observers
   readonly id: string
   readonly sessionId: string
   readonly options: UntypedRunOptions
@@ -134,21 +142,23 @@ export interface RunContext {
   remaining(): Grant | undefined
   readonly signal: AbortSignal
   /** Secrets that its tools may receive, and that are hidden everywhere else. */
-  readonly secrets: SecretScope
+  secrets: SecretScope
   /** One prompt per model, by its name: the reasoning of a model is not for other models. */
   readonly prompts: Map<string, RunPrompt>
   /** The agent's own system prompt for this run. */
   instructions: string
+  /** What `run.start` hooks add to it. */
+  systemTexts: readonly string[]
   /** The agent that is prepared to run here. */
   preparedAgent: ResolvedAgent | undefined
   /** Subscribes the `event` hooks of the active agent to the run, and no others. */
   subscribeHooks(): void
-  /** Steering inputs, follow-ups and early decisions of this process. */
+  /** Early decisions of this process. */
   readonly pendingInputs: PendingInputs
-  /** Reads deliveries of other processes; absent if deliveries are not possible. */
-  inbox: Inbox | undefined
-  /** Open questions to handlers in this process, by token: each is asked once. */
-  readonly openQuestions: Map<string, MaybePromise<Awaited<ReturnType<OnApproval>>>>
+  /** All that is sent to the run's log. */
+  readonly inbox: Inbox
+  /** Open questions to handlers in this process, by token or batch: each is asked once. */
+  readonly openQuestions: Map<string, MaybePromise<Awaited<ReturnType<OnApproval | OnBatch>>>>
   /** Names of the tools that hooks left in the step's request; undefined if no hook removed any. */
   offeredTools: ReadonlySet<string> | undefined
   /** Names of the deferred tools in the step's request; undefined until this process has made one. */
@@ -160,7 +170,7 @@ export interface RunContext {
   /** Slots for concurrent calls, of the model and of composites. */
   readonly slots: Slots
   /** Milliseconds that tools have to stop by themselves after an abort. */
-  readonly graceMs: number
+  graceMs(): number
   /** What happens to calls that wait for a human when the run is aborted. */
   pendingPolicy(): 'deny' | 'hold' | 'fail'
   /** The current step and its attempt. */
@@ -202,7 +212,7 @@ export interface RunContext {
 /** Starts a run of an agent in this process: for a session object, as a child, or standalone. */
 export type StartRun = <Output>(
   agent: ResolvedAgent,
-  start: RunStart<Output>,
+  start: RunStart<Output> | InboxStart,
   options: UntypedRunOptions,
   watched: boolean,
   host?: SessionBinding<Output>,

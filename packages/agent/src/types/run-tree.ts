@@ -1,7 +1,7 @@
 import type { Entry, Grant, Label, Message, Spending } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 
-import type { PendingInputs } from './inputs.ts'
+import type { Inbox } from './inputs.ts'
 import type { EventBus, LogSnapshot } from './log.ts'
 import { RunEnding } from './run-ending.ts'
 import type { RunBytes, SessionState } from './session-state.ts'
@@ -48,16 +48,6 @@ export interface BudgetUsage {
   readonly steps: number
 }
 
-/** A child message on its way from log to log. */
-export interface InFlight {
-  readonly to: string
-  /** Withdraws the message. */
-  readonly signal?: AbortSignal | undefined
-  /** Resolves when it has arrived or is lost. */
-  readonly arrived: PromiseWithResolvers<void>
-  hasArrived: boolean
-}
-
 /** A child that is active in this process. */
 export interface ActiveChild {
   readonly grant?: Grant
@@ -73,8 +63,8 @@ export interface RunTree {
   readonly children: Map<string, ReadonlyMap<string, ActiveChild>>
   /** Logs of children that are not complete, by name. */
   readonly childLogs: Map<string, SessionState>
-  /** Messages to child runs from this process, by token. */
-  readonly childMessages: Map<string, InFlight>
+  /** Inboxes of the children that have not ended in this process, by run id. */
+  readonly inboxes: Map<string, Inbox>
   /** Reservations of calls in progress, by run, for all active runs. */
   readonly reservations: Map<string, Reservations>
   /** Called when a reservation may have been released. */
@@ -82,6 +72,10 @@ export interface RunTree {
   /** Number of calls that have made a reservation. */
   reservationCount: number
   readonly meter: ByteMeter
+  /** The session that effect keys are unique in: the original of a fork. Set by the root run. */
+  effectSession: string
+  /** The ledger may know of effects of calls without a key: such a call has ended without an answer, or in a crash. */
+  hasOpenEffects: boolean
 }
 
 /** What a child's run has of its parent. */
@@ -104,7 +98,7 @@ export interface ParentRun {
   readonly secrets: SecretScope
   /** The child's log, as far as it is known. */
   readonly snapshot: LogSnapshot
-  readonly pendingInputs: PendingInputs
+  readonly inbox: Inbox
   /** Whether questions of the child's tools can be answered. */
   readonly canAsk: boolean
   readonly tree: RunTree

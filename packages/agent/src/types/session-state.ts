@@ -1,6 +1,8 @@
 import type {
   ApprovalDecision,
   CallOutcome,
+  EffectMark,
+  EffectStatus,
   Entry,
   EntryOf,
   ErrorInfo,
@@ -13,14 +15,13 @@ import type {
   MessageInit,
   ModelUsage,
   Principal,
+  RemoteError,
   RunStatus,
   ToolCallPart,
   ToolResultPart,
   Usage,
   UsageReport,
 } from '@provost/core'
-
-import type { ChildMessage } from './inputs.ts'
 
 /** Bytes of a run, including its ended children. */
 export interface RunBytes {
@@ -53,8 +54,6 @@ export interface ChildState {
   bytes?: RunBytes | undefined
   /** Answers to its waits that the runs above received, by token. */
   readonly waitAnswers: Map<string, EntryOf<'resolved'>>
-  /** Messages to it or to its children, by token. */
-  childMessages?: Map<string, ChildMessage>
   completion?: EntryOf<'child', 'joined'>
 }
 
@@ -80,12 +79,16 @@ export type CallStage =
   | 'settled'
 
 /** A value from outside for a waiting call, or the notice that none will arrive. */
-export interface Delivered {
-  readonly output: Json
-  /** `given-up`: the outcome of the call is unknown. `expired`: the wait timed out. */
-  readonly fate: 'done' | 'given-up' | 'expired'
+export type Delivered = {
   readonly via: 'remote' | 'human'
-}
+  /** The effect that the human was asked about. */
+  readonly effectStatus?: EffectStatus
+} &
+  /** `given-up`: the outcome of the call is unknown. `expired`: the wait timed out. */
+  (
+    | { readonly fate: 'done' | 'given-up' | 'expired'; readonly output: Json }
+    | { readonly fate: 'failed'; readonly error: RemoteError }
+  )
 
 /** A call of the current step. */
 export interface CallState {
@@ -102,6 +105,10 @@ export interface CallState {
   definitionHash?: string | undefined
   /** Number of decisions: rewritten or approved calls are decided again. */
   decisions: number
+  /** Set once it was admitted by the ledger of effects. */
+  effect?: EffectMark
+  /** The attempt at its effect that a human has decided about: it did not take place. */
+  cleared?: number | undefined
   /** Number of starts: more than one only after a crash. */
   starts: number
   startedAt: number
@@ -113,6 +120,8 @@ export interface CallState {
   outcome?: CallOutcome
   /** The composite that makes the call. */
   readonly parentCallId?: string
+  /** The orchestrator makes the call, and receives its value. The model was not offered it. */
+  readonly isOrchestrators?: true
   /** The end of a call that a composite made. */
   settled?: EntryOf<'call', 'settled'>
   /** Answers that a composite has received. */
@@ -188,6 +197,12 @@ export interface RunProgress {
   error: ErrorInfo | undefined
 }
 
+/** A sum of usage, with the share of each model. */
+export interface UsageSum {
+  usage: Usage
+  readonly byModel: Map<string, ModelUsage>
+}
+
 /**
  * Everything that a log records, updated entry by entry. The cost of an entry does not depend on the length of the log.
  */
@@ -207,13 +222,15 @@ export interface SessionState {
   /** The human's own messages. */
   readonly userMessages: Message[]
   readonly waits: Map<string, EntryOf<'wait'>>
-  /** Tokens of closed waits, and their calls as `kind callId`. */
+  /** Tokens of closed waits, their calls as `kind callId`, and their batches. */
   readonly resolvedWaits: Set<string>
   /** Session-wide approvals: the approver, by what the approval covers. */
   readonly sessionApprovals: Map<string, string>
   readonly memos: Map<string, Json>
   /** Which model wrote a message, as `provider/model`. */
   readonly modelNames: WeakMap<Message, string>
+  /** For a fork: the id of the first original. */
+  forkedFrom: string | undefined
   /** The active agent. */
   agent: string
   /** Agents that the session was handed over to since the first one, each once. */
@@ -221,6 +238,8 @@ export interface SessionState {
   /** Extensions that targets needed when they took over, by agent. */
   readonly requiredExtensions: Map<string, readonly string[]>
   run: RunProgress | undefined
+  /** Usage of all runs before `run`, with their children, and of model calls before the first run. */
+  readonly earlier: UsageSum
   /** The tool message that the last entry completed. */
   completedMessage: Message | undefined
 }

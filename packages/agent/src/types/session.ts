@@ -1,28 +1,33 @@
 import type {
   AgentEvent,
   Answer,
+  Compensation,
   Decisions,
   EventOf,
   EventType,
   Extension,
   Input,
+  Json,
+  JsonObject,
   MaybePromise,
   Message,
   MessageInit,
   ModelSettings,
   ModelSpec,
   OnApproval,
+  OnBatch,
   OnInput,
   PendingWork,
   Principal,
   RunResult,
   SessionStatus,
   SessionStore,
+  Spawnable,
   ToolCall,
   UsageReport,
 } from '@provost/core'
 
-import type { AbortOptions, AgentStream, SendMode, With } from './stream.ts'
+import type { AbortOptions, AgentStream, FollowUps, SendMode, With } from './stream.ts'
 
 /** Options of one run. */
 export interface RunOptions {
@@ -35,6 +40,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
   /** Called for each approval request while the run is active; without a decision the run is suspended. */
   readonly onApproval?: OnApproval | undefined
+  /** Called once for each batch of staged calls, instead of `onApproval` for its rows. */
+  readonly onBatch?: OnBatch | undefined
   /** Called for each question of a running tool, such as an MCP server's elicitation; other handlers may answer too. */
   readonly onInput?: OnInput | undefined
   /** Overrides the agent's. */
@@ -49,8 +56,10 @@ export interface RunOptions {
   readonly logBytes?: number | undefined
   /** Called before each step and between tools. The inputs it returns enter before the next model call. */
   readonly getSteering?: (() => MaybePromise<readonly Input[]>) | undefined
-  /** Called when the run would end. The inputs it returns continue the run. */
+  /** Called when the run would end and no input is queued. The inputs it returns continue the run, one for each turn. */
   readonly getFollowUp?: (() => MaybePromise<readonly Input[]>) | undefined
+  /** Overrides the session's or the agent's. */
+  readonly followUps?: FollowUps | undefined
 }
 
 /** How a run is resumed. */
@@ -65,10 +74,14 @@ export interface SessionOptions {
   readonly store?: SessionStore | undefined
   /** How `send` enters a run in progress. Default: the agent's, otherwise `steer`. */
   readonly sendMode?: SendMode | undefined
+  /** How queued inputs enter a run. Default: the agent's, otherwise `each`. */
+  readonly followUps?: FollowUps | undefined
   /** On whose behalf its runs act. Default for a resumed session: the principal that it was created with. */
   readonly principal?: Principal | undefined
   /** Called for each approval request while a run is active; without a decision the run is suspended. */
   readonly onApproval?: OnApproval | undefined
+  /** Called once for each batch of staged calls, instead of `onApproval` for its rows. */
+  readonly onBatch?: OnBatch | undefined
   /** Called for each question of a running tool, such as an MCP server's elicitation; other handlers may answer too. */
   readonly onInput?: OnInput | undefined
   /**
@@ -83,8 +96,12 @@ export type EventListeners = { [K in EventType]: (event: EventOf<K>) => unknown 
 
 /** Events, and two names that are not events: `tool.call` decides on calls, `*` receives every event. */
 export interface SessionListeners extends EventListeners {
-  /** Called before each call of any agent. The first answer applies; a listener that throws denies the call. */
-  'tool.call': (call: ToolCall) => Answer<{ deny: string } | { args: unknown }>
+  /**
+   * Called before each call of any agent, in the order of registration. A listener may rewrite the arguments, and receives
+   * those that the one before it left. A listener that left other arguments than the final ones is called once more: it
+   * may deny, but a rewrite is ignored. The first `deny` applies. A listener that throws denies the call.
+   */
+  'tool.call': (call: ToolCall<JsonObject>) => Answer<{ deny: string } | { args: object }>
   '*': (event: AgentEvent) => unknown
 }
 
@@ -105,8 +122,56 @@ export interface Messages extends ReadonlyArray<Message> {
   /** @param from id of the first message to replace. @param to id of the last. */
   replaceRange(from: string, to: string, ...messages: readonly MessageInit[]): void
   replace(id: string, message: MessageInit): void
-  /** Applies all edits of the draft together, or none: only the final history must be well formed. */
-  transaction<T>(edit: (draft: Messages) => T): T
+  /**
+   * Applies all edits of the draft together, or none: only the final history must be well formed.
+   *
+   * @param edit must not be asynchronous: use `batch()` where edits await something.
+   * @throws ProvostError `async-transaction` if `edit` returns a promise, and what it throws; nothing is applied then.
+   */
+  transaction<T>(edit: (draft: Messages) => NoPromise<T>): T
+  /**
+   * Returns a draft of the messages. Its edits are applied together by `commit()`, and a draft without a commit changes
+   * nothing.
+   *
+   * @example
+   * const draft = session.messages.batch()
+   * draft.splice(0, 4, { content: await summaryOf(draft.slice(0, 4)) })
+   * draft.commit()
+   */
+  batch(): MessageBatch
+}
+
+type NoPromise<T> = T extends PromiseLike<unknown> ? never : T
+
+/** A draft of the messages of a session, made by `session.messages.batch()`. */
+export interface MessageBatch extends Messages {
+  /**
+   * Validates the final history once, and applies all edits. An invalid draft stays open and can be repaired.
+   *
+   * @throws ProvostError `invalid-messages`; `messages-changed` if the messages changed since `batch()`; `draft-over`
+   * after the commit; `session-open` while a run is in progress or suspended.
+   */
+  commit(): void
+}
+
+/** Options of `session.compensate`. */
+export interface CompensateOptions {
+  /**
+   * Effects after this are undone: a number is an offset in the log of the session, a text the id of a message, and a
+   * Date a time. Default: all effects of the session.
+   */
+  readonly since?: number | string | Date | undefined
+  /**
+   * Agents whose tools children have called, if the agent does not reach them: those that a composite spawned. Agents of
+   * handoffs and of `toTool` are found.
+   */
+  readonly agents?: readonly Spawnable[] | undefined
+  /** Called for the approval of the list. Default: that of the session. */
+  readonly onApproval?: OnApproval | undefined
+  /** Decisions on what the compensation waits for. */
+  readonly decisions?: Decisions | undefined
+  /** Aborts the compensation: `compensate` rejects with `aborted`. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /**
@@ -122,9 +187,12 @@ export interface Session<Output = string, App = unknown> {
   readonly messages: Messages
   /** `provider/model` of the last answer; before the first answer, the agent's. */
   readonly model: string
-  /** Usage of all runs so far. */
+  /**
+   * Usage of all model calls so far: of runs and the calls of their hooks, of compactions, of discarded attempts, and
+   * of children at any depth. A child is counted when it ends or is suspended. Without counts before the first call.
+   */
   readonly usage: UsageReport
-  /** Cost of all runs so far in US dollars; undefined as soon as one price is unknown. */
+  /** Cost of `usage` in US dollars; undefined before the first model call, and as soon as one price is unknown. */
   readonly cost: number | undefined
   readonly pending: PendingWork
   /** Repairs of the messages that it was created with, one line each. */
@@ -132,7 +200,7 @@ export interface Session<Output = string, App = unknown> {
   /**
    * Sends an input and returns at once. An idle session starts a run with it. A run in progress is steered: the input
    * enters before the next model call, and calls that have not started are skipped. In the mode `queue` it enters when
-   * the run would end. A suspended session keeps it in the store until it resumes.
+   * the run would end, in a turn of its own (see `followUps`). A suspended session keeps it in the store until it resumes.
    *
    * @param options.signal withdraws the input while it has not entered, and aborts the run that it started.
    * @param options.to id of the target run: the run in progress (default), or a child of it at any depth. A child that
@@ -151,8 +219,10 @@ export interface Session<Output = string, App = unknown> {
    * characters.
    * @param options.maxSteps of the run that it starts, if it starts one.
    * @param options.to as for `send`.
+   * @param options.data JSON for extensions, stored with the input. The run that takes the input records it in the same
+   * append: its entry `resolved` has the value `{ data }`, which a fold reads. Not for a child run.
    * @returns `duplicate` if the key is known.
-   * @throws ProvostError `session-closed`, `invalid-input`, `unknown-run`
+   * @throws ProvostError `session-closed`, `invalid-input`, `invalid-option`, `unknown-run`
    */
   deliver(
     input: Input,
@@ -161,6 +231,7 @@ export interface Session<Output = string, App = unknown> {
       key?: string | undefined
       maxSteps?: number | undefined
       to?: string | undefined
+      data?: Json | undefined
     },
   ): Promise<'accepted' | 'duplicate'>
   /**
@@ -213,6 +284,23 @@ export interface Session<Output = string, App = unknown> {
    * `compaction()` or a similar extension; errors of these extensions, which leave the view unchanged.
    */
   compact(): Promise<void>
+  /**
+   * Undoes what tools with `compensate` have done in the session and its children, the last effect first. A human
+   * approves the whole list once, and may strike effects from it. Each effect is undone once, also after a crash.
+   * While a compensation waits or was interrupted, a call continues it with its own list, whatever `since` is.
+   *
+   * @returns what was undone, and what could not be undone with the reason. `suspended` if it waits for a human.
+   * @throws SessionBusyError while a run or another compensation is in progress; ProvostError `session-open` while a run
+   * is suspended; `unknown-message`, `invalid-option`, `not-an-agent`, `aborted`
+   *
+   * @example
+   * const first = await session.compensate({ since: message.id })
+   * if (first.status === 'suspended') {
+   *   const approvals = first.pending.approvals.map(({ id }) => ({ id, decision: 'approve' as const }))
+   *   await session.compensate({ decisions: { approvals } })
+   * }
+   */
+  compensate(options?: CompensateOptions): Promise<Compensation>
   /** Clears what the model sees. The log keeps everything. @throws ProvostError `session-open` */
   reset(): Promise<void>
   /** Ends the active or suspended run, in any process. Resolves when it has ended, or the request is delivered. */

@@ -1,4 +1,4 @@
-import { createAgent, handoff, runFanOut } from '@provost/agent'
+import { createAgent, handoff } from '@provost/agent'
 import type { Agent } from '@provost/agent'
 import type { Grant, RunResult, SessionStore, Usage } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
@@ -6,6 +6,8 @@ import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+
+import { fannedOut } from './fan-out-world.ts'
 
 const usage = { inputTokens: 20, outputTokens: 10 }
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'seen' })
@@ -115,7 +117,7 @@ describe('perBudget', () => {
       model: scriptedModel([looking, looking, looking, { text: 'enough', usage }]),
       tools: [look],
     })
-    const { children } = await runFanOut({
+    const { children } = await fannedOut({
       children: [
         { agent: greedy, input: 'go' },
         { agent: modest, input: 'go' },
@@ -133,7 +135,7 @@ describe('perBudget', () => {
 
   test('is one for all agents that a piece of work runs', async () => {
     for (const together of [true, false]) {
-      const { children } = await runFanOut({
+      const { children } = await fannedOut({
         children: [
           {
             agentId: 'work',
@@ -160,7 +162,7 @@ test('a child that hands over takes its grant along', async () => {
     model: scriptedModel([{ toolCalls: [{ name: 'transfer_to_target', input: {} }], usage }]),
     handoffs: [handoff(target)],
   })
-  const { children } = await runFanOut({
+  const { children } = await fannedOut({
     children: [{ agent: front, input: 'go' }],
     mergeStrategy: { kind: 'custom', merge: (all) => all.length },
     perBudget: { tokens: 100 },

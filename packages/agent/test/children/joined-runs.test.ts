@@ -1,4 +1,4 @@
-import { createAgent, RunState, runFanOut } from '@provost/agent'
+import { createAgent, RunState } from '@provost/agent'
 import type { Agent } from '@provost/agent'
 import type { Label, SessionStore } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
@@ -9,6 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { collect, only } from '../run/run-check.ts'
+import { fannedOut } from './fan-out-world.ts'
 
 const usage = { inputTokens: 10, outputTokens: 5 }
 const vault: Label = { integrity: 'untrusted', confidentiality: 'secret', sources: ['vault'] }
@@ -111,7 +112,7 @@ describe('agents that are run in the work of a fan-out', () => {
       model: scriptedModel([{ ...calling('look'), usage }], { after: 'repeat-last' }),
       tools: [tool({ name: 'look', input: z.object({}), execute: () => 'seen' })],
     })
-    const { children } = await runFanOut({
+    const { children } = await fannedOut({
       children: [{ agentId: 'work', invoke: async () => (await spender.run('Go.')).error?.code }],
       mergeStrategy: 'concat',
       perBudget: { tokens: 40 },
@@ -136,20 +137,22 @@ describe('agents that are run in the work of a fan-out', () => {
       },
     })
     const child = createAgent({ name: 'child', model: afterwards(calling('inside'), 'ok', 'child'), tools: [inside] })
-    await runFanOut({
-      children: [
-        {
-          agentId: 'work',
-          async invoke() {
-            ids.push((await plain.run('Go.', { sessionId: 'mine' })).sessionId)
-            ids.push((await child.run('Go.')).sessionId)
-            return 'ok'
+    await fannedOut(
+      {
+        children: [
+          {
+            agentId: 'work',
+            async invoke() {
+              ids.push((await plain.run('Go.', { sessionId: 'mine' })).sessionId)
+              ids.push((await child.run('Go.')).sessionId)
+              return 'ok'
+            },
           },
-        },
-      ],
-      mergeStrategy: 'concat',
-      store,
-    })
+        ],
+        mergeStrategy: 'concat',
+      },
+      { store },
+    )
     const [mine, inTool, joined] = ids
     expect(mine).toBe('mine')
     expect(new Set([mine, inTool, joined]).size).toBe(3)

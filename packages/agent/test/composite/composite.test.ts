@@ -1,11 +1,9 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
-import { createAgent, replaySession, RunState } from '@provost/agent'
-import type { AgentOptions } from '@provost/agent'
-import type { CompositeContext, Decisions, Json, Tool } from '@provost/core'
+import { RunState } from '@provost/agent'
+import type { Decisions, Json } from '@provost/core'
 import { defineExtension } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
-import { scriptedModel } from '@provost/testing'
 import { rich, tool } from '@provost/tools'
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -13,43 +11,9 @@ import { z } from 'zod'
 import { extension } from '../hooks/hook-scenario.ts'
 import { collect, expectLogged, expectSound, only, readLog } from '../run/run-check.ts'
 import { payTool } from '../session/session-world.ts'
+import { add, caller, script } from './composite-world.ts'
 
 afterEach(() => void vi.useRealTimers())
-
-/** A composite without arguments. */
-function script(execute: (ctx: CompositeContext) => unknown, more: { timeoutMs?: number; name?: string } = {}): Tool {
-  const { name = 'script', ...rest } = more
-  return tool({ name, composite: true, input: z.object({}), ...rest, execute: (_, ctx) => execute(ctx) })
-}
-
-const add = tool({
-  name: 'add',
-  input: z.object({ a: z.number(), b: z.number() }),
-  effect: 'none',
-  execute: ({ a, b }) => a + b,
-})
-
-/** An agent whose model calls the script once and then says what it was told. */
-function caller(tools: readonly Tool[], more: Omit<Partial<AgentOptions>, 'output' | 'tools'> = {}) {
-  const store = more.store ?? memoryStore()
-  const agent = () =>
-    createAgent({
-      name: 'a',
-      model: scriptedModel(
-        [
-          ({ messages }) =>
-            messages.at(-1)?.role === 'tool'
-              ? { text: JSON.stringify(messages.at(-1)) }
-              : { toolCalls: [{ name: 'script', input: {} }] },
-        ],
-        { after: 'repeat-last' },
-      ),
-      ...more,
-      tools,
-      store,
-    })
-  return { agent, store }
-}
 
 test('a composite calls tools of its agent, by name or by itself, and gets their values', async () => {
   const { agent, store } = caller([
@@ -251,6 +215,21 @@ test('remote calls of a composite are given their results by their ids', async (
   expect(toolResults).toHaveLength(2)
   const second = await agent().run(first.state, { toolResults })
   expect(second.text).toContain('[{"brought":{"n":1}},{"brought":{"n":2}}]')
+})
+
+test('a remote call that fails has an error result in the composite', async () => {
+  const courier = tool({ name: 'courier', input: z.object({}) })
+  const { agent } = caller([
+    courier,
+    script(async (ctx) => {
+      const { outcome, error } = await ctx.call('courier', {}, { key: 'van' })
+      return { outcome, code: error?.code ?? null, message: error?.message ?? null }
+    }),
+  ])
+  const { state, pending } = await agent().run('Go.')
+  const error = { message: 'no van', code: 'no-van' }
+  const second = await agent().run(state, { toolResults: [{ callId: pending.remoteCalls[0]?.callId ?? '', error }] })
+  expect(second.text).toContain('{"outcome":"error","code":"no-van","message":"no van"}')
 })
 
 test('ctx.wait receives the delivery for its token, even one that arrived earlier', async () => {
@@ -665,31 +644,4 @@ test('a tool outside its agent is not called, and what is left behind calls noth
   ])
   expect((await agent().run('Go.')).text).toContain('gone')
   await expect(late).rejects.toMatchObject({ code: 'tool-abandoned' })
-})
-
-test('a recorded composite replays, what it made happen included', async () => {
-  const pay = payTool()
-  const { agent, store } = caller([
-    add,
-    pay.tool,
-    script(async (ctx) => {
-      const one = ctx.call('pay', { sum: 1 }, { key: 'pay' })
-      const sum = await ctx.call('add', { a: 1, b: 2 }, { key: 'sum' })
-      await ctx.memo('then', () => 'then')
-      return [sum.value, (await one).value, await ctx.wait('end')]
-    }),
-  ])
-  let result = await agent().run('Go.')
-  const { sessionId } = result
-  result = await agent().run(result.state, {
-    approvals: result.pending.approvals.map(({ id }) => ({ id, decision: 'approve' })),
-  })
-  result = await agent().run(result.state, { inputs: result.pending.inputs.map(({ id }) => ({ id, value: 'done' })) })
-  expect(result.text).toContain('[3,"paid 1","done"]')
-  const log = await readLog(store, sessionId)
-  await expect(replaySession(agent(), log)).resolves.toBeUndefined()
-  const other = log.map((entry) =>
-    entry.type === 'call' && entry.op === 'settled' && entry.callId.endsWith('/0') ? { ...entry, callId: 'x' } : entry,
-  )
-  await expect(replaySession(agent(), other)).resolves.toBeDefined()
 })

@@ -1,6 +1,6 @@
-import { createAgent, drive, foldLog, loop, nextAction, pendingWork, startEntries } from '@provost/agent'
-import type { LoopHandlers } from '@provost/agent'
-import type { Entry, Message, Part, ToolCall, ToolResult } from '@provost/core'
+import { advance, createAgent, foldLog, nextAction, pendingWork, resumeLoop, runLoop, startLoop } from '@provost/agent'
+import type { LoopDriver } from '@provost/agent'
+import type { Entry, Message, Part, RunStatus, ToolCall, ToolResult } from '@provost/core'
 import { trustedLabel } from '@provost/core'
 import { assertWellFormed } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -45,11 +45,11 @@ interface Hand {
   readonly paid: Map<string, number>
 }
 
-/** Handlers over a log of their own that die at an append: before or after it is written. */
-function handlers({ log, paid }: Hand, lives: number, when: 'before' | 'after'): LoopHandlers {
+/** A driver with a log of its own that dies at an append: before or after it is written. */
+function driver({ log, paid }: Hand, lives: number, when: 'before' | 'after'): LoopDriver {
   let appends = 0
   return {
-    model({ request }) {
+    callModel({ request }) {
       const step = request.messages.filter(({ role }) => role === 'assistant').length
       const runId = log[0]?.runId ?? ''
       const said = (script[step] ?? []).map(([toolName, n], index): Part => {
@@ -65,32 +65,31 @@ function handlers({ log, paid }: Hand, lives: number, when: 'before' | 'after'):
       }
       return { message, usage: { inputTokens: 1 }, finishReason: said.length > 0 ? 'tool-calls' : 'stop' }
     },
-    decide: ({ calls }) =>
+    authorize: (calls) =>
       calls.map((call) =>
         // A human is asked once; judged again after the answer, it may go.
         isSix(call) && !log.some((entry) => entry.type === 'resolved')
           ? { ask: { reason: 'six?' } }
           : { proceed: call.input },
       ),
-    execute: ({ calls, delivered }) =>
+    execute: (calls) =>
       calls.map((call): ToolResult => {
-        const given = delivered[call.callId]
-        if (given === undefined && call.tool.name === 'pay') paid.set(call.callId, (paid.get(call.callId) ?? 0) + 1)
-        const value = given ?? `did ${call.tool.name}`
+        const { delivery } = call
+        if (!delivery && call.tool.name === 'pay') paid.set(call.callId, (paid.get(call.callId) ?? 0) + 1)
+        const value = delivery?.fate === 'done' ? delivery.output : `did ${call.tool.name}`
         return { ...call, outcome: 'ok', via: 'executed', output: { type: 'json', value }, label: trustedLabel }
       }),
-    wait: ({ pending }) => ({
+    awaitDecisions: (pending) => ({
       approvals: pending.approvals.map(({ id }) => ({ id, decision: 'approve' })),
       toolResults: pending.remoteCalls.map(({ callId }) => ({ callId, output: 'did courier' })),
       uncertain: pending.uncertain.map(({ callId }) =>
         paid.has(callId) ? { callId, decision: 'done', output: 'did pay' } : { callId, decision: 'retry' },
       ),
     }),
-    append({ entries }) {
+    append(entries) {
       if (when === 'before' && appends === lives) throw new Died()
-      for (const entry of entries) log.push({ ...entry, offset: log.length + 1 })
+      log.push(...entries)
       if (++appends > lives) throw new Died()
-      return { offset: log.length }
     },
   }
 }
@@ -99,13 +98,19 @@ function isSix({ input: args }: ToolCall): boolean {
   return JSON.stringify(args) === '{"n":6}'
 }
 
-function begin(): Hand {
-  return { log: [...startEntries(agent, 'Go.')], paid: new Map() }
+async function begin(): Promise<Hand> {
+  const hand: Hand = { log: [], paid: new Map() }
+  await startLoop(agent, driver(hand, Infinity, 'after'), 'Go.')
+  return hand
+}
+
+function resume(hand: Hand, by = driver(hand, Infinity, 'after')): Promise<RunStatus> {
+  return runLoop(resumeLoop(agent, by, hand.log))
 }
 
 test('a loop driven by hand continues from wherever its log ends: same history, no effect twice', async () => {
-  const whole = begin()
-  expect(await drive(loop(agent, whole.log), handlers(whole, Infinity, 'after'))).toBe('completed')
+  const whole = await begin()
+  expect(await resume(whole)).toBe('completed')
   const { messages } = foldLog(whole.log)
   assertWellFormed(messages)
   const expected = comparable(messages, whole.log[0]?.runId ?? '')
@@ -115,12 +120,12 @@ test('a loop driven by hand continues from wherever its log ends: same history, 
     let deaths = 0
     const every = full ? 1 : 3
     for (let lives = 0; ; lives += every) {
-      const hand = begin()
-      const first = await drive(loop(agent, hand.log), handlers(hand, lives, when)).catch((thrown: unknown) => thrown)
+      const hand = await begin()
+      const first = await resume(hand, driver(hand, lives, when)).catch((thrown: unknown) => thrown)
       if (first === 'completed') break
       expect(first).toBeInstanceOf(Died)
       deaths++
-      expect(await drive(loop(agent, hand.log), handlers(hand, Infinity, 'after'))).toBe('completed')
+      expect(await resume(hand)).toBe('completed')
       const state = foldLog(hand.log)
       expect(comparable(state.messages, hand.log[0]?.runId ?? '')).toEqual(expected)
       expect([...hand.paid.values()]).toEqual([1, 1, 1])
@@ -133,17 +138,31 @@ test('a loop driven by hand continues from wherever its log ends: same history, 
   }
 })
 
-test('a suspended run that is driven by hand can be gone on with, and completed ones do nothing', async () => {
-  const hand = begin()
-  const holding: LoopHandlers = { ...handlers(hand, Infinity, 'after'), wait: () => 'suspend' }
-  expect(await drive(loop(agent, hand.log), holding)).toBe('suspended')
+test('a suspended run that is driven by hand can be resumed, and a completed one does nothing', async () => {
+  const hand = await begin()
+  const holding: LoopDriver = { ...driver(hand, Infinity, 'after'), awaitDecisions: () => 'suspend' }
+  expect(await resume(hand, holding)).toBe('suspended')
   expect(nextAction(foldLog(hand.log))).toBe('wait')
   expect(pendingWork(foldLog(hand.log))).toMatchObject({
     approvals: [{ toolName: 'pay', input: { n: 6 }, reason: 'six?' }],
     remoteCalls: [{ toolName: 'courier', input: { n: 4 } }],
   })
-  expect(await drive(loop(agent, hand.log), handlers(hand, Infinity, 'after'))).toBe('completed')
+  expect(await resume(hand)).toBe('completed')
   const { length } = hand.log
-  expect(await drive(loop(agent, hand.log), handlers(hand, Infinity, 'after'))).toBe('completed')
+  expect(await resume(hand)).toBe('completed')
   expect(hand.log).toHaveLength(length)
+})
+
+test('each advance takes one action, and the log states the next one', async () => {
+  const hand = await begin()
+  const loop = resumeLoop(agent, driver(hand, Infinity, 'after'), hand.log)
+  const actions: string[] = []
+  let status: RunStatus | undefined
+  while (status === undefined) {
+    actions.push(nextAction(loop.state))
+    status = await advance(loop)
+    expect(nextAction(loop.state)).toBe(nextAction(foldLog(hand.log)))
+  }
+  expect(status).toBe('completed')
+  expect(actions).toEqual(['context', 'tools', 'context', 'tools', 'wait', 'tools', 'context', 'end'])
 })

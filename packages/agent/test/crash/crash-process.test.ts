@@ -213,7 +213,6 @@ describe.each(['sqlite', 'postgres'] as const)('a run on %s', (kind) => {
       const missed = [...new Set(moments.map(({ name }) => name))].filter((name) => !names.has(name))
       expect(missed.length).toBeLessThanOrEqual(full ? 0 : 2)
     },
-    full ? 600_000 : 30_000,
   )
 
   test.skipIf(missing)(
@@ -269,6 +268,5 @@ describe.each(['sqlite', 'postgres'] as const)('a run on %s', (kind) => {
         assertWellFormed(foldLog(entries).messages)
       }
     },
-    full ? 600_000 : 30_000,
   )
 })

@@ -56,6 +56,6 @@ test('a log that driver after driver continues reaches its end and is complete, 
       const entries = await readLog(world.store, sessionId)
       expect(entries.map(({ offset }) => offset)).toEqual(entries.map((_, index) => index + 1))
     }),
-    { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 300 : 10, timeout: 10_000 },
+    { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 300 : 10, timeout: 60_000 },
   )
 })

@@ -37,7 +37,59 @@ async function callOf(
   return { agent, asked, events, result, end }
 }
 
+function fail(): never {
+  throw new Error('boom')
+}
+
 describe('tools of the AI SDK', () => {
+  test.each<[string, object]>([
+    ['a plain JSON Schema', { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }],
+    ['a JSON Schema without a type', { properties: { city: { type: 'string' } }, required: ['city'] }],
+    ['jsonSchema()', jsonSchema({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] })],
+    ['zod', city],
+  ])('may be plain objects in a record, with %s', async (_, inputSchema) => {
+    const seen: unknown[] = []
+    const execute = (input: unknown) => `rain ${seen.push(input)}`
+    const tools: NonNullable<AgentOptions['tools']> = { t: { description: 'Weather.', inputSchema, execute } }
+    const { end, asked } = await callOf(tools)
+    expect(end).toMatchObject({ type: 'tool.execute.end', output: { type: 'text', value: 'rain 1' } })
+    expect(seen).toEqual([rainy])
+    expect(asked[0]?.tools).toMatchObject([{ name: 't', inputSchema: { required: ['city'] } }])
+    const wrong = await callOf(tools, { city: 1 })
+    expect(wrong.end).toMatchObject({ type: 'tool.execute.error' })
+    expect(seen).toHaveLength(1)
+  })
+
+  test.each<[string, () => unknown, string, string]>([
+    ['throws', () => fail(), 'boom', 'Correct its schema'],
+    ['is asynchronous and throws', async () => fail(), 'returned a promise', 'jsonSchema(async'],
+    ['returns a number', () => 17, 'not one that the AI SDK accepts', 'Use a Standard Schema'],
+  ])('are rejected with a hint where a lazy schema %s', async (_, inputSchema, message, hint) => {
+    // The rejection of an asynchronous schema is handled: vitest fails at an unhandled one.
+    const tools = JSON.parse('{ "t": {} }')
+    Object.assign(tools.t, { inputSchema, execute: () => 'rain' })
+    expect(() => setUp(tools, [])).toThrow(
+      expect.objectContaining({
+        code: 'invalid-agent',
+        message: expect.stringContaining(message),
+        hint: expect.stringContaining(hint),
+      }),
+    )
+    await new Promise(setImmediate)
+  })
+
+  test('as plain objects are typed', () => {
+    const inputSchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
+    const agent = createAgent({
+      name: 'desk',
+      model: 'openai/gpt-5',
+      tools: {
+        weather: { description: 'Weather.', inputSchema, execute: ({ city: at }: { city: string }) => `rain in ${at}` },
+      },
+    })
+    expect(agent.registry.get('weather')).toMatchObject({ description: 'Weather.', effect: 'egress', remote: false })
+  })
+
   test('are taken as they are, under the names of their set, beside our own', async () => {
     const ours = tool({ name: 'ours', effect: 'read', input: city, execute: () => 'ours' })
     const theirs = aiTool({ description: 'Weather.', inputSchema: city, execute: ({ city: at }) => `rain in ${at}` })

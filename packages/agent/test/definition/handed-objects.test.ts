@@ -1,4 +1,4 @@
-import { createAgent, loop, startEntries } from '@provost/agent'
+import { advance, createAgent, startLoop } from '@provost/agent'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { expect, test } from 'vitest'
@@ -25,12 +25,23 @@ test('what a tool is given can be copied whole, for a tool that hands it on', as
   })
 })
 
-test('a request can be stood on by another object, and tells of the messages all the same', async () => {
+test('an object that inherits from a model request has its messages', async () => {
   const agent = createAgent({ name: 'talker', model: scriptedModel([{ text: 'Hi.' }]) })
-  const asking = loop(agent, startEntries(agent, 'Go.'))
-  let turn = await asking.next()
-  while (!turn.done && turn.value.ask === 'input') turn = await asking.next([])
-  const request: unknown = !turn.done && turn.value.ask === 'model' ? Object.create(turn.value.request) : undefined
+  let request: unknown
+  const loop = await startLoop(
+    agent,
+    {
+      callModel(step) {
+        request = Object.create(step.request)
+        throw new Error('enough')
+      },
+      authorize: () => [],
+      execute: () => [],
+      awaitDecisions: () => 'suspend',
+      append() {},
+    },
+    'Go.',
+  )
+  await expect(advance(loop)).rejects.toThrow('enough')
   expect(request).toHaveProperty('messages.0.role', 'user')
-  await asking.return('aborted')
 })

@@ -168,6 +168,19 @@ describe('all subscribers', () => {
     expect(typesOf(events).at(-1)).toBe('agent.end')
   })
 
+  it('may be a second one while the run is active, and fails clearly after its end', async () => {
+    const stream = agentOf().stream('go')
+    const seen: AgentEvent[] = []
+    let second: Promise<AgentEvent[]> | undefined
+    for await (const event of stream) {
+      seen.push(event)
+      if (event.type === 'step.start') second ??= gather(stream)
+    }
+    expect(typesOf((await second) ?? []).at(-1)).toBe('agent.end')
+    await expect(gather(stream)).rejects.toMatchObject({ code: 'stream-consumed' })
+    expect((await stream.result).status).toBe('completed')
+  })
+
   it('may leave early', async () => {
     const stream = agentOf().stream('go')
     for await (const event of stream) if (event.type === 'step.start') break

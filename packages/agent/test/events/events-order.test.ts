@@ -1,6 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { createAgent } from '@provost/agent'
-import type { AgentEvent } from '@provost/core'
+import type { AgentOptions } from '@provost/agent'
+import type { AgentEvent, Entry, SessionStore, Tool } from '@provost/core'
 import { textOf } from '@provost/core'
+import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedStep } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -188,6 +192,7 @@ describe('the events of a run come in the documented order', () => {
       'message.end error 1',
       'step.end 1 error',
       'turn.end Half',
+      'agent.error',
       'agent.end failed',
     ])
   })
@@ -280,6 +285,130 @@ describe('tools that run side by side', () => {
       'late',
       'soon',
     ])
+  })
+
+  /** The events of a step with these calls, as one letter for each start and end and the index of its call. */
+  async function orderOf(names: readonly string[], ms: (index: number) => number, more: Partial<AgentOptions> = {}) {
+    let running = 0
+    const most = { all: 0, alone: 0 }
+    const work = (name: string, executionMode: 'parallel' | 'sequential'): Tool =>
+      tool({
+        name,
+        effect: 'read',
+        executionMode,
+        input: z.object({ index: z.number() }),
+        execute: async ({ index }) => {
+          running++
+          most.all = Math.max(most.all, running)
+          if (executionMode === 'sequential') most.alone = Math.max(most.alone, running)
+          await sleep(ms(index))
+          running--
+          if (name === 'fails') throw new Error('broken')
+          return index
+        },
+      })
+    const toolCalls = names.map((name, index) => ({ name, input: { index } }))
+    const agent = createAgent({
+      name: 'a',
+      model: scriptedModel([{ toolCalls }, { text: 'Done' }]),
+      tools: [work('many', 'parallel'), work('fails', 'parallel'), work('alone', 'sequential')],
+      ...more,
+    })
+    const { events } = await watch(agent.stream('go'))
+    const letters = { 'tool.execute.start': 's', 'tool.execute.end': 'e', 'tool.execute.error': 'x' } as const
+    const order = events.flatMap((event) =>
+      event.type === 'tool.execute.start' || event.type === 'tool.execute.end' || event.type === 'tool.execute.error'
+        ? [`${letters[event.type]}${event.callId.split('/').at(-1)}`]
+        : [],
+    )
+    return { order: order.join(' '), types: events.map(({ type }) => type), most }
+  }
+  const row = (letter: string, from: number, to: number): string =>
+    Array.from({ length: to - from }, (_, index) => `${letter}${from + index}`).join(' ')
+
+  it('all start before any ends, also more of them than run at a time: the order does not depend on their durations', async () => {
+    const names = Array.from({ length: 12 }, () => 'many')
+    const rising = await orderOf(names, (index) => index * 3)
+    const falling = await orderOf(names, (index) => 36 - index * 3)
+    expect(rising.order).toBe(`${row('s', 0, 12)} ${row('e', 0, 12)}`)
+    expect(falling.types).toEqual(rising.types)
+    expect(falling.order).toBe(rising.order)
+    expect([rising.most.all, falling.most.all]).toEqual([8, 8])
+    const three = await orderOf(names, (index) => (index % 2) * 5, { maxParallelTools: 3 })
+    expect([three.order, three.most.all]).toEqual([rising.order, 3])
+  })
+
+  it('start and end in groups around a call that runs alone', async () => {
+    const names = ['many', 'fails', 'alone', ...Array.from({ length: 10 }, () => 'many'), 'alone', 'alone']
+    for (const ms of [(index: number) => index % 3, (index: number) => 12 - (index % 12)]) {
+      const { order, most } = await orderOf(names, ms)
+      expect(order).toBe(`s0 s1 e0 x1 s2 e2 ${row('s', 3, 13)} ${row('e', 3, 13)} s13 e13 s14 e14`)
+      expect(most).toEqual({ all: 8, alone: 1 })
+    }
+  })
+
+  it('that a steer skips have a start if they were to run beside others, and say that they were skipped', async () => {
+    const agent = createAgent({
+      name: 'a',
+      model: scriptedModel([{ toolCalls: [say('a'), say('b'), say('c')] }, { text: 'Done' }]),
+      tools: [echo],
+      maxParallelTools: 1,
+    })
+    const stream = agent.stream('go')
+    const seen: string[] = []
+    for await (const event of stream) {
+      if (event.type === 'tool.execute.start' && seen.length === 0) stream.steer('stop')
+      if (event.type.startsWith('tool.execute.') || event.type === 'tool.skipped') seen.push(event.type)
+    }
+    expect(seen.slice(0, 3)).toEqual(['tool.execute.start', 'tool.execute.start', 'tool.execute.start'])
+    expect(seen.slice(-2)).toEqual(['tool.skipped', 'tool.skipped'])
+  })
+
+  it('above the cap have not begun: after a crash they run, and only the others are asked about', async () => {
+    const store = memoryStore()
+    const ran: number[] = []
+    const stuck = Promise.withResolvers<never>()
+    const begun = Promise.withResolvers<void>()
+    const write = (dies: boolean): Tool =>
+      tool({
+        name: 'write',
+        input: z.object({ index: z.number() }),
+        execute: ({ index }) => {
+          ran.push(index)
+          if (ran.length === 2) begun.resolve()
+          return dies ? stuck.promise : 'written'
+        },
+      })
+    const toolCalls = [0, 1, 2, 3].map((index) => ({ name: 'write', input: { index } }))
+    const agentOf = (dies: boolean, on: SessionStore) =>
+      createAgent({
+        name: 'a',
+        store: on,
+        maxParallelTools: 2,
+        model: scriptedModel(dies ? [{ toolCalls }] : [{ text: 'Done' }]),
+        tools: [write(dies)],
+      })
+    const stream = agentOf(true, store).stream('go', { sessionId: 's' })
+    const events: AgentEvent[] = []
+    for await (const event of stream) {
+      events.push(event)
+      if (only(events, 'tool.execute.start').length === 4) break
+    }
+    await begun.promise
+    const log: Entry[] = []
+    for await (const entry of store.read('s')) log.push(entry)
+    const { ephemeral: _, ...left } = memoryStore()
+    const lease = await left.lease('s', 'the dead', 1000)
+    if (lease === 'busy') throw new Error('busy')
+    await left.append('s', log, { after: 0, fence: lease.fence })
+    await left.release('s', lease.fence)
+    ran.length = 0
+    const session = await agentOf(false, left).resumeSession('s')
+    const { events: later, result } = await watch(session.resume())
+    expect(result.pending.uncertain.map(({ input }) => input)).toEqual([{ index: 0 }, { index: 1 }])
+    expect(ran).toEqual([2, 3])
+    expect(only(later, 'tool.execute.start').map(({ input }) => input)).toEqual([{ index: 2 }, { index: 3 }])
+    await stream.abort({ graceMs: 0 })
   })
 
   it('show their progress and partial results between their start and their end', async () => {

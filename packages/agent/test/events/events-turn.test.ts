@@ -1,5 +1,6 @@
 import { createAgent } from '@provost/agent'
 import type { AgentOptions, RunOptions } from '@provost/agent'
+import { defineExtension } from '@provost/core'
 import type { AgentEvent } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { assertWellFormed } from '@provost/testing'
@@ -71,6 +72,38 @@ describe('a steer', () => {
     assertWellFormed(result.messages)
   })
 
+  it.each(['while the model writes', 'while the calls are judged'])('that comes %s skips all calls', async (moment) => {
+    const ran: unknown[] = []
+    const note = tool({ name: 'note', input: z.object({}), execute: () => ran.push('note') })
+    const judge = defineExtension({
+      name: 'judge',
+      hooks: { 'tool.call': () => void (moment.endsWith('judged') && stream.steer('stop that')) },
+    })
+    const steps = [{ text: 'well', toolCalls: [{ name: 'note' }, { name: 'note' }] }, { text: 'as you wish' }]
+    const { agent, asked } = agentOf(steps, { tools: [note], extensions: [judge] })
+    const stream = agent.stream('go')
+    const events: AgentEvent[] = []
+    for await (const event of stream) {
+      events.push(event)
+      if (event.type === 'text.delta' && event.delta === 'well' && moment.endsWith('writes')) stream.steer('stop that')
+    }
+    expect(ran).toEqual([])
+    expect(only(events, 'tool.skipped')).toHaveLength(2)
+    expect(lines(asked[1] ?? { messages: [] }).at(-1)).toMatch(/^user: stop that/)
+  })
+
+  it('leaves a call that a human has approved', async () => {
+    const pay = tool({ name: 'pay', input: z.object({}), needsApproval: true, execute: () => 'paid' })
+    const { agent } = agentOf([{ toolCalls: [{ name: 'pay' }, say('a')] }, { text: 'ok' }], { tools: [pay, echo] })
+    const stream = agent.stream('go', {
+      onApproval() {
+        stream.steer('quick')
+        return 'approve'
+      },
+    })
+    expect(transcript((await stream.result).messages)[2]).toContain('[paid]')
+  })
+
   it('begins a turn of its own: the one before ends first', async () => {
     const { agent } = agentOf([{ toolCalls: [say('a')] }, { text: 'as you wish' }])
     const stream = agent.stream('go')
@@ -140,6 +173,41 @@ describe('a steer', () => {
     ])
     expect(getSteering.mock.calls.length).toBeGreaterThanOrEqual(4)
   })
+
+  it('may be asked for by the agent, in runs and sessions; a run with a callback of its own asks that one', async () => {
+    const words = ['one', 'two']
+    const more = ['and then?']
+    const asked: string[] = []
+    const { agent } = agentOf(
+      Array.from({ length: 6 }, () => ({ text: 'ok' })),
+      {
+        getSteering: () => (asked.push('agent'), words.splice(0, 1)),
+        getFollowUp: () => more.splice(0, 1),
+      },
+    )
+    const first = await agent.run('go')
+    expect(transcript(first.messages)).toEqual([
+      'user: go',
+      'user: one',
+      'assistant: ok',
+      'user: two',
+      'assistant: ok',
+      'user: and then?',
+      'assistant: ok',
+    ])
+    asked.length = 0
+    words.push('three')
+    const own = await agent.run('go', { getSteering: () => [] })
+    expect([transcript(own.messages), asked]).toEqual([['user: go', 'assistant: ok'], []])
+    const session = await agent.createSession()
+    session.send('go')
+    const result = await session.waitForIdle()
+    expect(transcript(result?.messages ?? [])).toContain('user: three')
+  })
+
+  it.each(['getSteering', 'getFollowUp'])('as %s of an agent is a function', (option) => {
+    expect(() => agentOf([], { [option]: ['stop'] })).toThrow(expect.objectContaining({ code: 'invalid-agent' }))
+  })
 })
 
 describe('a follow-up', () => {
@@ -164,15 +232,6 @@ describe('a follow-up', () => {
       'tool.skipped',
     )
     expect(transcript((await stream.result).messages)[2]).toBe('tool: [slow 1] [slow 2] [slow 3]')
-  })
-
-  it('one after the other, each with what came together', async () => {
-    const { agent, asked } = agentOf([{ text: 'one' }, { text: 'two' }])
-    const stream = agent.stream('go')
-    stream.followUp('a')
-    stream.followUp([{ type: 'text', text: 'b' }])
-    await stream.result
-    expect(lines(asked[1] ?? { messages: [] })).toEqual(['user: go', 'assistant: one', 'user: a', 'user: b'])
   })
 
   it('may be asked for, until there is none', async () => {

@@ -288,29 +288,28 @@ describe('after a decision', () => {
     expect(hook).toHaveBeenCalledTimes(1)
   })
 
-  it('arguments rewritten after the approval have not been approved: they are asked about anew', async () => {
+  it('the arguments are final: hooks are told so, and a rewrite is not applied', async () => {
+    const finals: unknown[] = []
     const greedy = extension('greedy', {
-      'tool.call': ({ input }, { approval }) =>
-        approval && JSON.stringify(input).includes('80') ? { args: { amount: 8_000 } } : { ask: { reason: 'over 50' } },
+      'tool.call'(_call, { approval, final }) {
+        finals.push(final)
+        return approval ? { args: { amount: 8_000 } } : { ask: { reason: 'over 50' } }
+      },
     })
-    const { resume, approval } = await suspended([greedy])
-    const again = await resume({ decision: 'approve' })
-    expect(again.status).toBe('suspended')
-    expect(paid).toEqual([])
-    expect(again.pending.approvals).toMatchObject([{ input: { amount: 8_000 } }])
-    expect(again.pending.approvals[0]?.id).not.toBe(approval.id)
+    const { resume } = await suspended([greedy])
+    expect((await resume({ decision: 'approve' })).status).toBe('completed')
+    expect(paid).toEqual([80])
+    expect(finals).toEqual([undefined, true])
   })
 
-  it('a call that a hook rewrites each time is denied, and no approval is requested', async () => {
+  it('a hook that rewrites each time does so once, before the human is asked', async () => {
     let n = 0
     const restless = extension('restless', { 'tool.call': () => ({ args: { amount: ++n } }) })
     const agent = payer([restless, asks('limits', { reason: 'over 50' })])
     const onApproval = vi.fn<OnApproval>(() => 'approve')
-    const { status, messages } = await agent.run('pay', { onApproval })
-    expect(status).toBe('completed')
-    expect(paid).toEqual([])
-    expect(onApproval).not.toHaveBeenCalled()
-    expect(transcript(messages)[2]).toMatch(/denied: .*rewrote the arguments/)
+    expect((await agent.run('pay', { onApproval })).status).toBe('completed')
+    expect(onApproval.mock.calls).toMatchObject([[{ input: { amount: 1 } }]])
+    expect(paid).toEqual([1])
   })
 
   it('an approval of one call is none of another', async () => {
@@ -368,6 +367,34 @@ describe('arguments edited by the approver', () => {
     expect(status).toBe('completed')
     expect(paid).toEqual([20])
     expect(messages[1]?.content).toMatchObject([{ input: { amount: 80 } }])
+  })
+
+  it('are rewritten and asked about again, without the approval: it covers what the approver wrote', async () => {
+    const seen: unknown[] = []
+    const add = extension('add', { 'tool.call': ({ input }) => ({ args: { amount: Number(input['amount']) + 1 } }) })
+    const late = extension('late', {
+      'tool.call'({ input }, { approval }) {
+        seen.push([input['amount'], approval?.decision])
+        return approval ? undefined : { ask: { reason: 'over 50' } }
+      },
+    })
+    const { resume, result } = await suspended([add, late])
+    expect(result.pending.approvals).toMatchObject([{ input: { amount: 81 } }])
+    const edited = await resume({ decision: 'approve', args: { amount: 20 } })
+    expect(edited.pending.approvals).toMatchObject([{ input: { amount: 21 } }])
+    expect(seen).toEqual([
+      [81, undefined],
+      [21, 'approve'],
+      [21, undefined],
+    ])
+    expect(paid).toEqual([])
+  })
+
+  it.each(['twenty', [20], null])('that are no object (%j) are an error to the model', async (args) => {
+    const { resume } = await suspended([limits])
+    const { messages } = await resume({ decision: 'approve', args })
+    expect(paid).toEqual([])
+    expect(transcript(messages)[2]).toMatch(/^tool: \[The input of pay /)
   })
 
   it('are validated', async () => {

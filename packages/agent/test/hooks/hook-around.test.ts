@@ -324,7 +324,7 @@ describe('what fails inside', () => {
     const { events, result } = await watch(agentOf([trace, stop]).stream('go'))
     expect(failure(result)).toMatchObject({ code: 'enough' })
     expect(seen).toEqual(['step: Enough of this.', 'run: Enough of this.'])
-    expect(reported(events)).toEqual([])
+    expect(reported(events)).toEqual(['hook stop: Enough of this.'])
   })
 
   it('cannot be swallowed', async () => {

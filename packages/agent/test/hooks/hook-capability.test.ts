@@ -1,7 +1,7 @@
 import { createAgent } from '@provost/agent'
 import type { AgentOptions } from '@provost/agent'
 import type { Entry, Extension, Fold, HookContext, Hooks } from '@provost/core'
-import { defineExtension, ProvostError, textOf } from '@provost/core'
+import { defineEvent, defineExtension, isEventOf, ProvostError, textOf } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedStep } from '@provost/testing'
@@ -169,14 +169,9 @@ describe('a hook knows', () => {
     expect(seen).toEqual([['read my mail'], ['hi']])
   })
 
-  it('what the model is about to see; a change to the copy changes nothing', async () => {
+  it('what the model is about to see', async () => {
     const seen: string[][] = []
-    const agent = agentOf([
-      each('vandal', ({ view, intent }) => {
-        for (const list of [view.messages, intent]) if (Array.isArray(list)) list.splice(0)
-      }),
-      each('look', ({ view }) => seen.push(view.messages.map(({ role }) => role))),
-    ])
+    const agent = agentOf([each('look', ({ view }) => seen.push(view.messages.map(({ role }) => role)))])
     await agent.run('go')
     expect(seen).toEqual([['user'], ['user', 'assistant', 'tool']])
   })
@@ -439,6 +434,16 @@ describe('emit', () => {
       ['meter', { step: 1 }, 1],
       ['meter', { step: 2 }, 2],
     ])
+  })
+
+  it('sends an event that is declared, with its name', async () => {
+    const metered = defineEvent<{ step: number }>('meter.read')
+    const { events } = await watch(
+      agentOf([each('meter', (ctx) => ctx.emit(metered, { step: ctx.run.step }))], [{ text: 'done' }]).stream('go'),
+    )
+    expect(
+      events.flatMap((event) => (isEventOf(event, metered) ? [[event.name, event.event, event.data.step]] : [])),
+    ).toEqual([['meter', 'meter.read', 1]])
   })
 
   it('sends those events that extensions may send under their own type', async () => {

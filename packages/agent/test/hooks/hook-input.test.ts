@@ -5,6 +5,7 @@ import { textOf } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedPrompt, ScriptedStep } from '@provost/testing'
+import { secretRef } from '@provost/tools'
 import { describe, expect, it, vi } from 'vitest'
 
 import {
@@ -196,7 +197,7 @@ it('an input hook that throws fails the run, is named, and lets the message in n
   })
   const { events, result } = await watch(agent.stream('hunter2'))
   expect(failure(result)).toMatchObject({ code: 'hook-failed' })
-  expect(reported(events)).toEqual(['hook broken: no classifier'])
+  expect(reported(events)).toEqual(['hook broken: The input hook of broken threw: no classifier'])
   expect(asked).toEqual([])
   expect(JSON.stringify([events, await entriesOfType(store, result, 'message')]).includes('hunter2')).toBe(false)
 })
@@ -280,7 +281,7 @@ describe('session.start', () => {
     ])
     const { events, result } = await watch(agent.stream('go'))
     expect(failure(result).code).toBe('hook-failed')
-    expect(reported(events)).toEqual(['hook broken: no tenant'])
+    expect(reported(events)).toEqual(['hook broken: The session.start hook of broken threw: no tenant'])
     expect(asked).toEqual([])
   })
 
@@ -290,5 +291,75 @@ describe('session.start', () => {
     const { sessionId } = await agent.run('a')
     await agent.run('b', { sessionId })
     expect(lines(asked[0] ?? { messages: [] })).toEqual(['system: You serve Acme.', 'user: a', 'user: b'])
+  })
+})
+
+describe('run.start', () => {
+  it('adds to the system prompt of a run, in the order of extensions, between the instructions and session.start', async () => {
+    const { agent, asked } = agentOf(
+      [
+        extension('one', { 'session.start': () => 'You serve Acme.', 'run.start': () => 'It is Monday.' }),
+        extension('none', { 'run.start': () => undefined }),
+        extension('two', { 'run.start': async (ctx) => `Ask ${ctx.principal?.id}.` }),
+      ],
+      undefined,
+      { instructions: 'You help.' },
+    )
+    await agent.run('go', { principal: { id: 'ann' } })
+    expect(asked.map(lines)).toEqual([
+      ['system: You help.\n\nIt is Monday.\n\nAsk ann.', 'system: You serve Acme.', 'user: go'],
+    ])
+  })
+
+  it('is called in each run, also in one that resumes, and the log does not repeat its text', async () => {
+    const store = memoryStore()
+    let day = 0
+    const ask = extension('ask', { 'tool.call': () => ({ ask: { reason: 'sure?' } }) })
+    const { agent, asked } = agentOf(
+      [extension('day', { 'run.start': () => `Day ${++day}.` }), ask],
+      [{ toolCalls: [say('x')] }, { text: 'done' }, { text: 'again' }],
+      { store },
+    )
+    const { state, pending, sessionId } = await agent.run('go')
+    const result = await agent.run(state, {
+      approvals: pending.approvals.map(({ id }) => ({ id, decision: 'approve' })),
+    })
+    await agent.run('more', { sessionId })
+    expect(asked.map((prompt) => lines(prompt)[0])).toEqual(['system: Day 1.', 'system: Day 2.', 'system: Day 3.'])
+    expect(JSON.stringify(await entriesOfType(store, result, 'message'))).not.toContain('Day')
+  })
+
+  it('gives the model no value of a secret', async () => {
+    const leak = extension('leak', { 'run.start': () => 'The key is k-1234567890.' })
+    vi.stubEnv('RUN_START_KEY', 'k-1234567890')
+    const { agent, asked } = agentOf([leak], undefined, { secrets: { KEY: secretRef('env:RUN_START_KEY') } })
+    vi.unstubAllEnvs()
+    await agent.run('go')
+    expect(asked.map((prompt) => lines(prompt)[0])).toEqual(['system: The key is ⟦secret:KEY⟧.'])
+  })
+
+  it('is called for the agent that a handoff leads to', async () => {
+    const asked: ScriptedPrompt[] = []
+    const names = extension('names', { 'run.start': (ctx) => `You are ${ctx.agent.name}.` })
+    const billing = createAgent({ name: 'billing', model: askedModel(asked, [{ text: 'paid' }]), extensions: [names] })
+    const desk = createAgent({
+      name: 'desk',
+      model: askedModel(asked, [{ toolCalls: [{ name: 'transfer_to_billing', input: { message: 'pay' } }] }]),
+      handoffs: [billing],
+      extensions: [names],
+    })
+    await desk.run('go')
+    expect(asked.map((prompt) => lines(prompt)[0])).toEqual(['system: You are desk.', 'system: You are billing.'])
+  })
+
+  it('may end the run, and fails it with an answer that is not text', async () => {
+    const closed = extension('hours', { 'run.start': (ctx) => ctx.stop('closed', 'Come back tomorrow.') })
+    expect(failure(await agentOf([closed]).agent.run('go')).code).toBe('closed')
+    // @ts-expect-error messages, as session.start takes them
+    const wrong = extension('wrong', { 'run.start': () => [{ content: 'Be kind.' }] })
+    expect(failure(await agentOf([wrong]).agent.run('go'))).toMatchObject({
+      code: 'hook-failed',
+      message: expect.stringContaining('The run.start hook of wrong returned an invalid answer.'),
+    })
   })
 })

@@ -62,6 +62,27 @@ describe('model.error', () => {
     expect(seen[0]?.partial).toBeUndefined()
   })
 
+  it('sees the settings of the call, as hooks before it left them', async () => {
+    const seen: ModelFailure['params'][] = []
+    const cool = extension('cool', {
+      'model.request': ({ params }) => ({ params: { ...params, maxRetries: 1 } }),
+      'model.error': ({ params }) => void seen.push(params),
+    })
+    const agent = agentOf(
+      [
+        { ...busy, error: Object.assign(new Error('slow'), { status: 429, headers: { 'retry-after-ms': '1' } }) },
+        refused,
+      ],
+      [cool],
+      { settings: { temperature: 0, maxRetries: 0 } },
+    )
+    expect(failure(await agent.run('go')).message).toContain('bad request')
+    expect(seen).toEqual([
+      { temperature: 0, maxRetries: 1 },
+      { temperature: 0, maxRetries: 1 },
+    ])
+  })
+
   it('is asked in the order of extensions until one has an answer', async () => {
     const seen: string[] = []
     const say = (name: string, answer?: FailureAnswer): Extension =>
@@ -183,7 +204,7 @@ describe('an answer of model.error', () => {
       agentOf([cut], [onError('broken', () => Promise.reject(new Error('no list')))]).stream('go'),
     )
     expect(failure(result)).toMatchObject({ code: 'hook-failed' })
-    expect(reported(events)).toEqual(['hook broken: no list'])
+    expect(reported(events)).toEqual(['hook broken: The model.error hook of broken threw: no list'])
     expect(transcript(result.messages)).toEqual(['user: go', 'error: Half an'])
     assertWellFormed(result.messages)
   })

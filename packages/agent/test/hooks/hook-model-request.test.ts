@@ -97,14 +97,6 @@ describe('model.request', () => {
       'two: scripted/one 1 1 0.5',
     ])
   })
-
-  it('may hand out its messages: changing them changes nothing', async () => {
-    const { asked } = await asking(
-      [{ text: 'done' }],
-      [onRequest('vandal', ({ messages }) => void (Array.isArray(messages) && messages.splice(0)))],
-    )
-    expect(asked.map(lines)).toEqual([['user: go']])
-  })
 })
 
 describe('the tail of a request', () => {
@@ -242,7 +234,7 @@ describe('what a request may change', () => {
     expect(failure(result)).toMatchObject({ code: 'hook-failed' })
     expect(failure(result).message).toContain('broken')
     expect(failure(result).cause).toMatchObject({ message: 'no config' })
-    expect(reported(events)).toEqual(['hook broken: no config'])
+    expect(reported(events)).toEqual(['hook broken: The model.request hook of broken threw: no config'])
     expect(asked).toEqual([])
     expect(after).not.toHaveBeenCalled()
   })

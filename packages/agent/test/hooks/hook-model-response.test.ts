@@ -418,7 +418,7 @@ describe('a model.response hook that throws', () => {
   it('fails the run, and is named', async () => {
     const { events, result } = await watch(agentOf([{ text: 'Rain' }], [broken]).stream('go'))
     expect(failure(result)).toMatchObject({ code: 'hook-failed' })
-    expect(reported(events)).toEqual(['hook broken: no rules'])
+    expect(reported(events)).toEqual(['hook broken: The model.response hook of broken threw: no rules'])
   })
 
   it('lets nothing out that was held back', async () => {

@@ -8,7 +8,8 @@ import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { entriesOf } from './hook-scenario.ts'
+import { fannedOut } from '../children/fan-out-world.ts'
+import { askedModel, entriesOf, extension } from './hook-scenario.ts'
 
 function revoked(): unknown {
   const { proxy, revoke } = Proxy.revocable({}, {})
@@ -130,7 +131,10 @@ function flow(kind: FlowKind): World {
       ...limits(way),
     })
     if (kind.startsWith('fanout')) {
-      const { children } = await agent.fanOut({ children: [{ agent: child, input: 'go' }], mergeStrategy: allOf })
+      const { children } = await fannedOut(
+        { children: [{ agent: child, input: 'go' }], mergeStrategy: allOf },
+        { agent },
+      )
       const text = JSON.stringify(children)
       const effect = isIn ? reached : text.includes('the secret')
       return { status: children[0]?.status === 'failed' ? 'completed' : 'bypassed', later: later(), reported, effect }
@@ -148,10 +152,10 @@ const merge: World = async (way) => {
   let merged = false
   const agent = createAgent({ name: 'a', model: scriptedModel([]), extensions, ...limits(way) })
   const child = createAgent({ name: 'c', model: scriptedModel([{ text: 'one' }]) })
-  const done = agent.fanOut({
-    children: [{ agent: child, input: 'go' }],
-    mergeStrategy: { kind: 'custom', merge: () => (merged = true) },
-  })
+  const done = fannedOut(
+    { children: [{ agent: child, input: 'go' }], mergeStrategy: { kind: 'custom', merge: () => (merged = true) } },
+    { agent },
+  )
   const code = await done.then(
     () => undefined,
     (thrown: { readonly code: string }) => thrown.code,
@@ -173,6 +177,7 @@ const stop: World = async (way) => {
 /** The worlds of each hook, by their names. The type names every hook. */
 const worlds: Readonly<Record<HookName, Readonly<Record<string, World>>>> = {
   'session.start': { 'a run': run('session.start', 'model') },
+  'run.start': { 'a run': run('run.start', 'model') },
   input: { 'a run': run('input', 'model') },
   context: { 'a run': run('context', 'model') },
   'model.request': { 'a run': run('model.request', 'model') },
@@ -244,3 +249,36 @@ describe.each(hooks)('a %s hook that', (name) => {
     expect(await world(way)).toMatchObject(promises[onThrow[name]])
   })
 })
+
+describe('a function of an agent that returns the wrong type', () => {
+  test.each([
+    ['instructions', { instructions: returning(17) }, 'instructions returned a value of type number'],
+    ['instructions', { instructions: async () => returning(undefined)() }, 'a value of type undefined'],
+    [
+      'when',
+      { skills: [{ name: 's', when: returning(17), description: 'S.', content: 'S.' }] },
+      '"when" of skill s returned a value of type number',
+    ],
+  ])('fails the run: %s', async (_, options, message) => {
+    const { error } = await createAgent({ name: 'a', model: askedModel([], [{ text: 'hi' }]), ...options }).run('go')
+    expect(error).toMatchObject({ code: 'hook-failed', message: expect.stringContaining(message) })
+  })
+})
+
+describe('the stop of a hook', () => {
+  test.each([
+    ['the hint that it gives', 'Come back tomorrow.', 'Come back tomorrow.'],
+    ['a hint that names the extension', undefined, 'The extension guard ended the run: check its options.'],
+  ])('ends the run with %s', async (_, hint, expected) => {
+    const guard = extension('guard', {
+      'model.request': (_request, ctx) => ctx.stop('closed', 'It is closed.', hint),
+    })
+    const agent = createAgent({ name: 'a', model: askedModel([], [{ text: 'hi' }]), extensions: [guard] })
+    expect((await agent.run('go')).error).toMatchObject({ code: 'closed', message: 'It is closed.', hint: expected })
+  })
+})
+
+/** A function as JavaScript may give it. */
+function returning(value: unknown): () => never {
+  return () => value as never
+}

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { createAgent, handoff, runFanOut } from '@provost/agent'
+import { createAgent, handoff } from '@provost/agent'
 import type { AgentOptions } from '@provost/agent'
 import type { AgentEvent, HookContext, Hooks, HookName } from '@provost/core'
 import { defineExtension } from '@provost/core'
@@ -11,6 +11,8 @@ import type { ScriptedStep } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+
+import { fannedOut } from '../children/fan-out-world.ts'
 
 const never = (): Promise<never> => new Promise(() => {})
 const paying: ScriptedStep = { toolCalls: [{ name: 'pay', input: {} }] }
@@ -58,6 +60,7 @@ async function run(hooks: Hooks, more: Partial<AgentOptions> = {}): Promise<Seen
 describe('a hook that does not answer in time counts as thrown', () => {
   test.each<[HookName, Hooks]>([
     ['session.start', { 'session.start': never }],
+    ['run.start', { 'run.start': never }],
     ['input', { input: never }],
     ['context', { context: never }],
     ['model.request', { 'model.request': never }],
@@ -66,7 +69,8 @@ describe('a hook that does not answer in time counts as thrown', () => {
   ])('%s: the run fails', async (_, hooks) => {
     const seen = await run(hooks)
     expect(seen).toMatchObject({ status: 'failed', code: 'hook-failed', paid: 0 })
-    expect(seen.reported).toContain('hook-timeout')
+    // The event has the error of the run, as `agent.end` has it.
+    expect(seen.reported).toEqual(['hook-failed'])
   })
 
   test('model.error: the run fails', async () => {
@@ -144,9 +148,9 @@ describe('a hook that does not answer in time counts as thrown', () => {
       extensions: [defineExtension({ name: 'slow', scope: 'tree', hooks: { merge: never } })],
       hookTimeoutMs: 20,
     })
-    const merged = agent.fanOut({ children: [{ agent: child, input: 'go' }], mergeStrategy: 'concat' })
+    const merged = fannedOut({ children: [{ agent: child, input: 'go' }], mergeStrategy: 'concat' }, { agent })
     await expect(merged).rejects.toThrow('The merge hook of slow did not answer within 20 ms.')
-    const plain = runFanOut({
+    const plain = fannedOut({
       children: [{ agent: child, input: 'go' }],
       mergeStrategy: { kind: 'custom', merge: () => 1 },
     })

@@ -213,7 +213,7 @@ describe('an answer of tool.call', () => {
     )
   })
 
-  it('that rewrites is followed by a second round in which all judge the final arguments', async () => {
+  it('that rewrites is followed by a second round: those who left other arguments judge the final ones', async () => {
     const seen: string[] = []
     const cap = extension('cap', {
       'tool.call': ({ input }) => {
@@ -235,8 +235,6 @@ describe('an answer of tool.call', () => {
       'cap {"value":"hi"}',
       'after {"value":"ho"}',
       'before {"value":"ho"}',
-      'cap {"value":"ho"}',
-      'after {"value":"ho"}',
     ])
     expect(transcript(messages)[2]).toBe('tool: [echo ho]')
   })
@@ -253,21 +251,103 @@ describe('an answer of tool.call', () => {
     }
   })
 
-  it('that rewrites again in the second round denies the call', async () => {
-    let n = 0
-    const agent = createAgent({
+  it('wraps what the one before has left, each once: hooks that wrap one another come to an end', async () => {
+    const seen: string[] = []
+    const wrap = (name: string): Extension =>
+      extension(name, {
+        'tool.call'({ input }, { final = false }) {
+          const { value } = z.object({ value: z.string() }).parse(input)
+          seen.push(`${name} ${value}${final ? ' (final)' : ''}`)
+          return { args: { ...input, value: `${name}(${value})` } }
+        },
+      })
+    const { messages } = await createAgent({
       name: 'a',
       model: once(),
       tools: [echo],
-      extensions: [extension('restless', { 'tool.call': () => ({ args: { value: `v${n++}` } }) })],
-    })
-    const { events, result } = await watch(agent.stream('go'))
-    expect(only(events, 'tool.execute.start')).toEqual([])
-    expect(transcript(result.messages)[2]).toMatch(/^tool: \[denied: .*rewrote the arguments again/)
-    expect(n).toBe(2)
+      extensions: [wrap('a'), wrap('b'), wrap('c')],
+    }).run('go')
+    expect(transcript(messages)[2]).toBe('tool: [echo c(b(a(hi)))]')
+    expect(seen).toEqual(['a hi', 'b a(hi)', 'c b(a(hi))', 'a c(b(a(hi))) (final)', 'b c(b(a(hi))) (final)'])
   })
 
-  it('that writes the same in the second round has settled', async () => {
+  it.each<[string, CallAnswer, string | undefined]>([
+    ['denies', { deny: 'no' }, 'tool: [denied: no]'],
+    ['asks', { ask: { reason: 'sure?' } }, undefined],
+    ['gives the result', { result: 'given', label: {} }, 'tool: [given]'],
+    ['rewrites, which is not applied', { args: { value: 'third' } }, 'tool: [echo second]'],
+  ])('of the second round %s', async (_, answer, said) => {
+    const late = extension('late', { 'tool.call': (_call, { final }) => (final ? answer : undefined) })
+    const { messages, pending } = await createAgent({
+      name: 'a',
+      model: once(),
+      tools: [echo],
+      extensions: [late, judge('rewrite', { args: { value: 'second' } })],
+    }).run('go')
+    expect(transcript(messages)[2]).toBe(said)
+    expect(pending.approvals.map(({ input, reason }) => [input, reason])).toEqual(
+      said === undefined ? [[{ value: 'second' }, 'sure?']] : [],
+    )
+  })
+
+  it('about arguments that were rewritten later does not count', async () => {
+    const early = (name: string, answer: CallAnswer): Extension =>
+      extension(name, { 'tool.call': ({ input }) => (input['value'] === 'hi' ? answer : undefined) })
+    const { messages, status } = await createAgent({
+      name: 'a',
+      model: once(),
+      tools: [echo],
+      extensions: [
+        early('ask', { ask: { reason: 'sure?' } }),
+        early('cache', { result: 'stale', label: {} }),
+        judge('rewrite', { args: { value: 'ho' } }),
+      ],
+    }).run('go')
+    expect([status, transcript(messages)[2]]).toEqual(['completed', 'tool: [echo ho]'])
+  })
+
+  it('keeps the order of the extensions in what a human is asked', async () => {
+    const { pending } = await createAgent({
+      name: 'a',
+      model: once(),
+      tools: [echo],
+      extensions: [
+        judge('first', { ask: { reason: 'one' } }),
+        judge('rewrite', { args: { value: 'ho' } }),
+        judge('last', { ask: { reason: 'two' } }),
+      ],
+    }).run('go')
+    expect(pending.approvals).toMatchObject([{ input: { value: 'ho' }, reason: 'one; two' }])
+  })
+
+  it.each(['text', [1], null, 7])('that rewrites to what is no object (%j) denies the call', async (args) => {
+    const { events, result } = await watch(
+      createAgent({
+        name: 'a',
+        model: once(),
+        tools: [tool({ name: 'echo', input: z.any(), execute: () => 'ran' })],
+        // @ts-expect-error arguments are an object, except for an array, which only the runtime can tell
+        extensions: [extension('odd', { 'tool.call': () => ({ args }) })],
+      }).stream('go'),
+    )
+    expect(transcript(result.messages)[2]).toBe('tool: [denied: odd failed to check this call.]')
+    expect(only(events, 'agent.error')).toMatchObject([{ error: { code: 'invalid-answer' } }])
+  })
+
+  it('never sees input that is no object, even where the schema takes it', async () => {
+    const hook = vi.fn()
+    const execute = vi.fn()
+    const agent = createAgent({
+      name: 'a',
+      model: scriptedModel([{ toolCalls: [{ name: 'any', input: [1] }] }, { text: 'done' }]),
+      tools: [tool({ name: 'any', input: z.any(), execute })],
+      extensions: [extension('look', { 'tool.call': hook })],
+    })
+    expect(transcript((await agent.run('go')).messages)[2]).toMatch(/^tool: \[The input of any does not fit its schema/)
+    expect([hook.mock.calls, execute.mock.calls]).toEqual([[], []])
+  })
+
+  it('that writes the same each time has settled', async () => {
     const agent = createAgent({
       name: 'a',
       model: once(),

@@ -1,5 +1,6 @@
 import { createAgent } from '@provost/agent'
 import type { Extension, Hooks, ToolResult } from '@provost/core'
+import { ProvostError } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { assertWellFormed, scriptedModel } from '@provost/testing'
 import type { ScriptedPrompt } from '@provost/testing'
@@ -269,6 +270,45 @@ it('a tool.result hook that throws withholds the result: it is in no event, no m
   expect(transcript(result.messages)[2]).toBe('tool: [The result was withheld: a check failed.] [echo two]')
   expect(reported(events)).toEqual(['hook guard: cannot read'])
   expect(JSON.stringify([events, await entriesOf(store, result.sessionId)])).not.toContain('echo one')
+})
+
+describe('the code of a failed call', () => {
+  async function errorAfter(hook: NonNullable<Hooks['tool.result']>, code = 'out-of-stock') {
+    const order = tool({ name: 'order', input: none, execute: () => Promise.reject(new ProvostError(code, 'Secret.')) })
+    const agent = createAgent({
+      name: 'a',
+      model: scriptedModel([{ toolCalls: [{ name: 'order' }] }, { text: 'done' }]),
+      tools: [order],
+      extensions: [onResult('guard', hook)],
+    })
+    const { events } = await watch(agent.stream('go'))
+    return only(events, 'tool.execute.error').map(({ error }) => error)
+  }
+  const changed: NonNullable<Hooks['tool.result']> = (result) => ({
+    ...result,
+    output: { type: 'error-text', value: 'failed' },
+  })
+
+  it('stays where a hook changes the output, with the changed text', async () => {
+    expect(await errorAfter(changed)).toEqual([{ code: 'out-of-stock', message: 'failed' }])
+  })
+
+  it('is dropped where it is a text, or where a hook throws', async () => {
+    expect(await errorAfter(changed, 'A secret text.')).toEqual([{ code: 'tool-error', message: 'failed' }])
+    const thrown = await errorAfter(() => Promise.reject(new Error('cannot read')))
+    expect(thrown).toMatchObject([{ code: 'tool-error' }])
+  })
+
+  it('is dropped where the tool is remote', async () => {
+    const far = tool({ name: 'far', input: none })
+    const model = scriptedModel([{ toolCalls: [{ name: 'far' }] }, { text: 'done' }])
+    const agent = createAgent({ name: 'a', model, tools: [far], extensions: [onResult('guard', changed)] })
+    const { state, pending } = await agent.run('go')
+    const error = { code: 'out-of-stock', message: 'Secret.' }
+    const toolResults = pending.remoteCalls.map(({ callId }) => ({ callId, error }))
+    const { events } = await watch(agent.stream(state, { toolResults }))
+    expect(only(events, 'tool.execute.error')).toMatchObject([{ error: { code: 'tool-error', message: 'failed' } }])
+  })
 })
 
 describe('what a tool said when it failed', () => {

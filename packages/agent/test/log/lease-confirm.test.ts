@@ -1,6 +1,7 @@
 import { createAgent } from '@provost/agent'
 import type { Agent } from '@provost/agent'
 import type { SessionStore } from '@provost/core'
+import { defineExtension } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -72,3 +73,29 @@ test.each([1, 2])(
     expect(await readLog(store, innermost)).toEqual(before)
   },
 )
+
+test('leaseMs of the agent is the time of every lease of a session, between runs too', async () => {
+  const { ephemeral: _, ...inner } = memoryStore()
+  const times: [task: string, ms: number][] = []
+  let task = 'create'
+  const store: SessionStore = {
+    ...inner,
+    lease: (log, owner, ttlMs, terms) => (times.push([task, ttlMs]), inner.lease(log, owner, ttlMs, terms)),
+  }
+  const model = scriptedModel([{ text: 'ok' }])
+  const extensions = [defineExtension({ name: 'shorten', hooks: { context: () => undefined } })]
+  const agent = createAgent({ name: 'a', store, model, leaseMs: 1234, extensions })
+  const session = await agent.createSession({ id: 's' })
+  task = 'run'
+  session.send('go')
+  await session.waitForIdle()
+  task = 'edit'
+  session.messages.append({ content: 'x' })
+  await session.waitForIdle()
+  task = 'reset'
+  await session.reset()
+  task = 'compact'
+  await session.compact()
+  expect(new Set(times.map(([name]) => name))).toEqual(new Set(['create', 'run', 'edit', 'reset', 'compact']))
+  expect(new Set(times.map(([, ms]) => ms))).toEqual(new Set([1234]))
+})

@@ -2,6 +2,7 @@ import { createAgent } from '@provost/agent'
 import type { AgentOptions } from '@provost/agent'
 import type { HookContext, Message, ModelMessage } from '@provost/core'
 import { textOf } from '@provost/core'
+import { memoryStore } from '@provost/sessions'
 import type { ScriptedPrompt, ScriptedStep } from '@provost/testing'
 import { describe, expect, it, vi } from 'vitest'
 
@@ -48,6 +49,69 @@ describe('a message of a custom role', () => {
       ['user: (note: prefers mornings)', 'user: when?'],
     ])
     expect(convertToModel.mock.calls.map(([{ id }]) => id)).toEqual(messages.slice(0, -1).map(({ id }) => id))
+  })
+
+  it('holds data of the application: logged, shown to convertToModel, kept by other processes', async () => {
+    const order = { id: 17, lines: [{ sku: 'a', n: 2 }] }
+    const seen: unknown[] = []
+    const store = memoryStore()
+    const { agent, asked } = agentOf([{ text: 'one' }, { text: 'two' }], {
+      store,
+      convertToModel(message) {
+        if (message.role !== 'custom:order') return undefined
+        seen.push(message.data)
+        return { role: 'user', content: `order ${JSON.stringify(message.data)}` }
+      },
+    })
+    const given = { ...note, role: 'custom:order', data: order } as const
+    const { sessionId, messages } = await agent.run([given, question])
+    expect(messages[0]?.data).toMatchObject({ id: 17, lines: [{ sku: 'a', n: 2 }] })
+    const session = await agent.resumeSession(sessionId)
+    session.messages.append({ role: 'custom:order', content: '', data: { id: 18, at: new Date(0) } })
+    await session.waitForIdle()
+    const again = await agent.resumeSession(sessionId)
+    expect(again.messages.at(-1)).toMatchObject({
+      role: 'custom:order',
+      data: { id: 18, at: '1970-01-01T00:00:00.000Z' },
+    })
+    await agent.run('more', { session: again })
+    expect(lines(asked[1] ?? { messages: [] })[0]).toContain('order {"id":17,"lines":[{"sku":"a","n":2}]')
+    expect(seen.at(-1)).toEqual({ id: 18, at: '1970-01-01T00:00:00.000Z' })
+    expect(Object.isFrozen(again.messages.at(-1)?.data)).toBe(true)
+  })
+
+  it('holds data also where it comes without an id, in a run and in the history of a session', async () => {
+    const { agent } = agentOf()
+    const order = { role: 'custom:order', content: 'an order', data: { id: 17 } }
+    const history = [order, { role: 'user', content: 'ship it' }] as unknown as ModelMessage[]
+    const { messages } = await agent.run(history)
+    expect(messages[0]).toMatchObject({ role: 'custom:order', data: { id: 17 } })
+    const session = await agent.createSession({ messages: history })
+    expect(session.messages.find(({ role }) => role === 'custom:order')?.data).toEqual({ id: 17 })
+  })
+
+  it('is the only one that holds data', async () => {
+    const { agent } = agentOf()
+    const { error } = await agent.run([note, { ...question, data: 1 }])
+    expect(error).toMatchObject({ code: 'invalid-input', message: expect.stringContaining('custom: role') })
+    const session = await agent.createSession()
+    expect(() => session.messages.append({ content: 'x', data: 1 })).toThrow(/custom: role/)
+    expect(() => session.messages.append({ role: 'custom:x', content: 'x', data: 1n })).toThrow(/BigInt|JSON/)
+  })
+
+  it.each<[string, () => unknown]>([
+    ['a promise', async () => ({ role: 'user', content: 'x' })],
+    ['a number', () => 17],
+    ['null', () => null],
+    ['a role that no model knows', () => [{ role: 'robot', content: 'x' }]],
+  ])('fails the run by name where convertToModel returns %s', async (_, answer) => {
+    const { agent, asked } = agentOf(undefined, { convertToModel: answer as () => undefined })
+    const { status, error } = await agent.run([note, question])
+    expect({ status, error }).toMatchObject({
+      status: 'failed',
+      error: { code: 'invalid-answer', message: expect.stringContaining('convertToModel'), hint: expect.any(String) },
+    })
+    expect(asked).toEqual([])
   })
 
   it('may become several messages, or none', async () => {
@@ -166,7 +230,7 @@ describe('instructions', () => {
     const { agent, asked } = agentOf(undefined, { instructions: () => Promise.reject(new Error('no template')) })
     const { events, result } = await watch(agent.stream('go'))
     expect(failure(result)).toMatchObject({ code: 'hook-failed', message: expect.stringContaining('no template') })
-    expect(reported(events)).toEqual(['hook a: no template'])
+    expect(reported(events)).toEqual(['hook a: The instructions hook of a threw: no template'])
     expect(asked).toEqual([])
   })
 })

@@ -123,7 +123,7 @@ describe('a second run in a session that is being written', () => {
     expect(error).toBeInstanceOf(SessionBusyError)
     expect(error).toMatchObject({ code: 'session-busy', retryable: true })
     expect(typesOf(events)).toEqual(['agent.error', 'agent.end'])
-    expect(reported(events)).toEqual(['loop a: Session s is being written by another run.'])
+    expect(reported(events)).toEqual(['store lease: Session s is being written by another run.'])
     gate.resolve('waited')
     expect(transcript((await first.result).messages)).toEqual([
       'user: go',

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 
-import { createAgent, filters, foldLog, handoff, RunState } from '@provost/agent'
+import { createAgent, foldLog, handoff, RunState } from '@provost/agent'
 import type { Agent } from '@provost/agent'
 import type { Entry, EntryOf, Message, MessagePurpose } from '@provost/core'
 import { canonicalJson, defineExtension, purposeOf, textOf, toJson } from '@provost/core'
-import { importSession, exportSession, memoryStore } from '@provost/sessions'
+import { exportSession, filters, importSession, memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedPrompt } from '@provost/testing'
 import { tool } from '@provost/tools'

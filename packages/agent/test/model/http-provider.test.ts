@@ -183,7 +183,7 @@ describe.each(Object.entries(providers))('%s behind an agent', (_, { model, name
     const { events, result } = await watch(agentOf().stream('Hello?'))
     expect(failure(result)).toMatchObject({ code: 'auth' })
     expect(server.requests).toHaveLength(1)
-    expect(reported(events)).toEqual([])
+    expect(reported(events)).toEqual([expect.stringMatching(/^model .*Incorrect API key provided/)])
     expect(typesOf(events).at(-1)).toBe('agent.end')
     assertWellFormed(result.messages)
   })

@@ -1,7 +1,7 @@
 import type { Orchestrator, OrchestratorRun } from '@provost/agent'
-import { agentic, createAgent, drive, foldLog, loop, startEntries } from '@provost/agent'
+import { agentic, createAgent, foldLog, nextAction, resumeLoop, runLoop, startLoop } from '@provost/agent'
 import type { AgentEvent, Entry } from '@provost/core'
-import { defineExtension, textOf, untrustedLabel } from '@provost/core'
+import { defineEvent, defineExtension, isEventOf, textOf, untrustedLabel } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { assertWellFormed, scriptedModel } from '@provost/testing'
 import type { ScriptedPrompt, ScriptedStep } from '@provost/testing'
@@ -45,6 +45,7 @@ describe('agentic', () => {
     return JSON.parse(
       ids
         .reduce((text, id, index) => text.replaceAll(id, `id-${index}`), plain)
+        .replaceAll(/send\/[\da-f-]+/g, 'send/id')
         .replaceAll(/"(durationMs|createdAt)":[\d.e-]+/g, '"$1":0'),
     )
   }
@@ -255,6 +256,50 @@ describe('an orchestrator', () => {
     ])
   })
 
+  test('emits typed events of its own: JSON, frozen, with the label of what it has read', async () => {
+    const planMade = defineEvent<{ steps: string[]; at?: Date }>('plan.made')
+    const steps = ['one']
+    const agent = agentOf(
+      async (run) => {
+        run.emit(planMade, { steps, at: new Date(0) })
+        steps.push('later')
+        await run.model()
+        await run.execute()
+        run.emit('plan.done', { ok: true })
+        await run.model()
+      },
+      [{ toolCalls: [call('look', 1)] }, { text: 'Done.' }],
+    )
+    const { events, result } = await collect(agent.stream('Go.'))
+    expect(result.status).toBe('completed')
+    const [first, second] = only(events, 'extension')
+    expect(first).toMatchObject({
+      name: 'orchestrator',
+      event: 'plan.made',
+      data: { steps: ['one'], at: '1970-01-01T00:00:00.000Z' },
+      label: { integrity: 'trusted' },
+    })
+    expect(second).toMatchObject({ event: 'plan.done', data: { ok: true }, label: { integrity: 'untrusted' } })
+    expect(first && isEventOf(first, planMade) && first.data.steps).toEqual(['one'])
+    expect(second && isEventOf(second, planMade)).toBe(false)
+    expect(() => Object.assign(first?.data ?? {}, { steps: [] })).toThrow(TypeError)
+  })
+
+  test.each<[string, unknown, unknown, string]>([
+    ['the name of a built-in event', 'agent.end', {}, 'invalid-event'],
+    ['a name with spaces', 'plan made', {}, 'invalid-event'],
+    ['an object that is no declaration', { plan: 1 }, {}, 'invalid-event'],
+    ['data that is no JSON', 'plan.made', 1n, 'not-json'],
+  ])('cannot emit %s', async (_, event, data, expected) => {
+    const agent = agentOf(
+      async ({ emit }: { readonly emit: (...args: readonly unknown[]) => void }) => emit(event, data),
+      [],
+    )
+    const { events, result } = await collect(agent.stream('Go.'))
+    expect(result).toMatchObject({ status: 'failed', error: { code: expected, hint: expect.any(String) } })
+    expect(only(events, 'extension')).toEqual([])
+  })
+
   test('is called again for each input that was queued behind it', async () => {
     const calls: string[] = []
     const agent = agentOf(
@@ -300,7 +345,7 @@ describe('an orchestrator', () => {
   })
 
   test.for<[string, Orchestrator, string]>([
-    ['throws', async (run) => void (await run.model(), Reflect.get({}, 'x').y), 'unexpected'],
+    ['throws', async (run) => void (await run.model(), Reflect.get({}, 'x').y), 'orchestrator-failed'],
     ['returns at once', async () => {}, 'orchestrator-unfinished'],
     ['leaves its calls', async (run) => void (await run.model()), 'orchestrator-unfinished'],
     [
@@ -308,7 +353,7 @@ describe('an orchestrator', () => {
       () => {
         throw new Error('at once')
       },
-      'unexpected',
+      'orchestrator-failed',
     ],
   ])('that %s fails the run, and its history is well formed', async ([, orchestrator, code]) => {
     const seen = await collect(agentOf(orchestrator, [{ toolCalls: [call('look', 1)] }]).stream('Go.'))
@@ -408,25 +453,27 @@ describe('an orchestrator', () => {
         await run.model()
       },
     })
-    const log: Entry[] = [...startEntries(agent, 'Go.')]
+    const log: Entry[] = []
     const asks: unknown[] = []
     let n = 0
-    const status = await drive(loop(agent, log), {
-      model({ request: { model, tools, tail }, options }) {
-        asks.push([model, tools.length, tail.length, options?.model])
-        const id = `m${++n}`
-        const content = [{ type: 'text', text: `Answer ${n}.` } as const]
-        return { message: { id, role: 'assistant', content, createdAt: 0 }, usage: {}, finishReason: 'stop' }
+    const loop = await startLoop(
+      agent,
+      {
+        callModel({ request: { model, tools, tail }, options }) {
+          asks.push([model, tools.length, tail.length, options.model])
+          const id = `m${++n}`
+          const content = [{ type: 'text', text: `Answer ${n}.` } as const]
+          return { message: { id, role: 'assistant', content, createdAt: 0 }, usage: {}, finishReason: 'stop' }
+        },
+        authorize: () => [],
+        execute: () => [],
+        awaitDecisions: () => 'suspend',
+        append: (entries) => log.push(...entries),
+        emit: ({ data }) => void asks.push(data),
       },
-      decide: () => [],
-      execute: () => [],
-      wait: () => 'suspend',
-      append({ entries }) {
-        for (const entry of entries) log.push({ ...entry, offset: log.length + 1 })
-        return { offset: log.length }
-      },
-      emit: ({ data }) => void asks.push(data),
-    })
+      'Go.',
+    )
+    const status = await runLoop(loop)
     expect(status).toBe('completed')
     expect(asks).toEqual(['hello', ['some/other', 0, 1, 'some/other'], ['test/absent', 1, 0, undefined]])
     expect(said(foldLog(log).messages)).toEqual([
@@ -435,9 +482,49 @@ describe('an orchestrator', () => {
       'user: More.',
       'assistant: Answer 2.',
     ])
-    expect(
-      await drive(loop(agent, log), { model: never, decide: never, execute: never, wait: never, append: never }),
-    ).toBe('completed')
+    const idle = { callModel: never, authorize: never, execute: never, awaitDecisions: never, append: never }
+    expect(await runLoop(resumeLoop(agent, idle, log))).toBe('completed')
+  })
+
+  test('the log alone states that a run continues after an answer, as soon as it has an entry of the next step', async () => {
+    const store = memoryStore()
+    let fails = true
+    const agent = createAgent({
+      name: 'led',
+      store,
+      model: scriptedModel([
+        { text: 'One.' },
+        () => {
+          if (!fails) return { text: 'Two.' }
+          fails = false
+          throw new Error('overloaded')
+        },
+        { text: 'Two.' },
+      ]),
+      settings: { maxRetries: 1 },
+      extensions: [defineExtension({ name: 'again', hooks: { 'model.error': () => ({ retryAfterMs: 0 }) } })],
+      async orchestrator(run) {
+        await run.model()
+        await run.model({ tail: [{ content: 'More.' }] })
+      },
+    })
+    const { sessionId, status } = await agent.run('Go.')
+    expect(status).toBe('completed')
+    const log = await readLog(store, sessionId)
+    const second = log.slice(log.findIndex(({ step }) => step === 2))
+    const first = log.slice(0, -second.length)
+    const actions = second.map((entry, index) => [
+      'outcome' in entry ? `${entry.type} ${entry.outcome}` : entry.type,
+      nextAction(foldLog([...first, ...second.slice(0, index + 1)])),
+    ])
+    expect(nextAction(foldLog(first))).toBe('end')
+    expect(actions).toEqual([
+      ['tail', 'context'],
+      ['attempt discarded', 'model'],
+      ['attempt answered', 'model'],
+      ['message', 'end'],
+      ['run', 'end'],
+    ])
   })
 
   test('that is no function is no orchestrator', () => {

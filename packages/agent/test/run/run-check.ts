@@ -60,8 +60,8 @@ function counts({ discarded, message }: Extract<AgentEvent, { type: 'message.end
 
 /** Whether the log does not know of the end, since it could not be written any more. */
 function brokenOff(events: readonly AgentEvent[]): boolean {
-  const before = events.at(-2)
-  return before?.type === 'agent.error' && (before.source.kind === 'loop' || before.source.kind === 'store')
+  // An event that follows from no entry has a transient id.
+  return events.at(-2)?.type === 'agent.error' && events.at(-1)?.id.includes('~') === true
 }
 
 /** Expects that a log is whole and says what the result says. */
@@ -71,6 +71,14 @@ export async function expectLogged(store: SessionStore, result: RunResult<unknow
   expect(new Set(entries.map((entry) => entry.id)).size).toBe(entries.length)
   if (!entries.every(isLasting)) expect(JSON.parse(JSON.stringify(entries))).toStrictEqual(entries)
   // Held text of a response that was sent back for repair reaches no subscriber.
+  // The start event of a call may come with its group: only the entry tells that it began.
+  const begun = new Set(
+    entries.flatMap((entry) => (entry.type === 'call' && entry.op === 'started' ? entry.callId : [])),
+  )
+  for (const entry of entries) {
+    if (entry.type === 'call' && entry.op === 'settled' && entry.outcome === 'skipped')
+      expect(begun).not.toContain(entry.callId)
+  }
   const state = foldLog(entries)
   const messages = state.messages.filter(({ id }) => !state.hidden.has(id))
   expect(messages.slice(messages.length - result.messages.length)).toEqual(result.messages)
@@ -97,12 +105,16 @@ export function expectPaired(prompt: ScriptedPrompt['messages']): void {
 
 /** Expects that the next turn of a session is one that any provider takes. */
 export async function expectTaken(store: SessionStore, sessionId: string): Promise<void> {
-  const model = scriptedModel([
-    ({ messages }) => {
-      expectPaired(messages)
-      return { text: 'Yes.' }
-    },
-  ])
+  // A follow-up of the ended run may wait for this one.
+  const model = scriptedModel(
+    [
+      ({ messages }) => {
+        expectPaired(messages)
+        return { text: 'Yes.' }
+      },
+    ],
+    { after: 'repeat-last' },
+  )
   const next = await createAgent({ name: 'actor', model, store }).run('Go on?', { sessionId })
   expect(next).toMatchObject({ status: 'completed', text: 'Yes.' })
   const entries = await readLog(store, sessionId)
@@ -248,7 +260,6 @@ export function violations(events: readonly AgentEvent[], runId: string): readon
       case 'tool.skipped':
         if (settled.has(event.callId)) complain(`${event.callId} is settled already`)
         settled.add(event.callId)
-        if (event.type === 'tool.skipped' && started.includes(event.callId)) complain(`${event.callId} was started`)
         if (started.includes(event.callId)) ended.push(event.callId)
         break
       default:

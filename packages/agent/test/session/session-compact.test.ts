@@ -1,5 +1,5 @@
 import { createAgent } from '@provost/agent'
-import type { Extension, Hooks, Message } from '@provost/core'
+import type { Extension, Hooks, Message, SessionStore } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { assertWellFormed, scriptedModel } from '@provost/testing'
 import type { ScriptedStep } from '@provost/testing'
@@ -40,6 +40,46 @@ function agentOf(
     extensions,
   })
 }
+
+async function idsIn(store: SessionStore): Promise<readonly string[]> {
+  const ids: string[] = []
+  for await (const { id } of store.list()) ids.push(id)
+  return ids
+}
+
+describe('agent.compact()', () => {
+  it('compacts a session, one of the store, or a history of no session, and returns what the model sees', async () => {
+    const store = memoryStore()
+    const agent = agentOf([byHand], undefined, store)
+    const session = await agent.createSession({})
+    session.send('one')
+    await session.waitForIdle()
+    const short = ['user: so far', 'assistant: ok']
+    expect(transcript(await agent.compact(session))).toEqual(short)
+    expect(transcript(session.messages)).toEqual(short)
+    const other = await agent.run('two')
+    expect(transcript(await agent.compact(other.sessionId))).toEqual(short)
+    expect(transcript((await agent.resumeSession(other.sessionId)).messages)).toEqual(short)
+    const rows = await idsIn(store)
+    const history = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'ok' },
+    ] as const
+    expect(transcript(await agent.compact(history))).toEqual(short)
+    expect(await idsIn(store), 'the store of the agent keeps nothing of it').toEqual(rows)
+  })
+
+  it.each<[string, unknown, string]>([
+    ['an unknown id', 'nowhere', 'unknown-session'],
+    ['nothing', undefined, 'invalid-input'],
+    ['a number', 1, 'invalid-input'],
+    ['an empty object', {}, 'invalid-input'],
+    ['a list of numbers', [1], 'invalid-input'],
+  ])('refuses %s', async (_, value, expected) => {
+    const { compact }: { readonly compact: (value: never) => Promise<unknown> } = agentOf([byHand])
+    await expect(compact(value as never)).rejects.toMatchObject({ code: expected, hint: expect.any(String) })
+  })
+})
 
 describe('session.compact()', () => {
   it('lets the context hooks cut the view between runs; the event comes with the entry', async () => {

@@ -55,7 +55,7 @@ test('killed after any append: what was said enters once, and every decision cou
   const entries = await readLog(store, 's')
   const inbox: Delivery[] = []
   for await (const delivery of store.inbox('s')) inbox.push(delivery)
-  expect(inbox).toHaveLength(3)
+  expect(inbox).toHaveLength(4)
   expect(done).toEqual([5])
 
   expect(ends.length).toBeGreaterThan(8)

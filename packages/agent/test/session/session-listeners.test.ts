@@ -1,12 +1,13 @@
-import { createAgent, evaluatorOptimizer, handoff, runFanOut } from '@provost/agent'
+import { createAgent, handoff } from '@provost/agent'
 import type { Agent, AgentOptions, Session } from '@provost/agent'
 import { deepFreeze, defineExtension, isCallTo } from '@provost/core'
 import type { AgentEvent, CompositeContext } from '@provost/core'
 import { scriptedModel } from '@provost/testing'
-import { tool } from '@provost/tools'
-import { describe, expect, test } from 'vitest'
+import { secretRef, tool } from '@provost/tools'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 
+import { fannedOut } from '../children/fan-out-world.ts'
 import { echo, extension, say, transcript } from '../hooks/hook-scenario.ts'
 import { heard, world } from './session-world.ts'
 
@@ -170,7 +171,90 @@ describe('a tool.call listener', () => {
     })
   })
 
-  test('that answers first wins; the others are not asked', async () => {
+  const shell = tool({ name: 'shell', input: z.object({ cmd: z.string() }), execute: ({ cmd }) => `ran ${cmd}` })
+  const ls = { toolCalls: [{ name: 'shell', input: { cmd: 'ls' } }] }
+
+  test.each([false, true])('wraps what the one before it left, each once (asked about: %s)', async (needsApproval) => {
+    const guarded = tool({
+      name: 'shell',
+      input: z.object({ cmd: z.string() }),
+      needsApproval,
+      execute: ({ cmd }) => `ran ${cmd}`,
+    })
+    const { agent } = world([ls, { text: 'Done.' }], { tools: [guarded] })
+    const session = await agent.createSession({ onApproval: () => 'approve' })
+    const seen: unknown[] = []
+    session
+      .on('tool.call', (call) => {
+        seen.push(['timeout', call.input['cmd']])
+        return isCallTo(call, guarded) ? { args: { ...call.input, cmd: `timeout 5 ${call.input.cmd}` } } : undefined
+      })
+      .on('tool.call', (call) => {
+        seen.push(['nice', call.input['cmd']])
+        return isCallTo(call, guarded) ? { args: { ...call.input, cmd: `nice ${call.input.cmd}` } } : undefined
+      })
+    session.send('go')
+    await session.waitForIdle()
+    const final = 'nice timeout 5 ls'
+    expect(transcript(session.messages)[2]).toBe(`tool: [ran ${final}]`)
+    expect(seen).toEqual([
+      ['timeout', 'ls'],
+      ['nice', 'timeout 5 ls'],
+      ['timeout', final],
+      // After the approval all judge the final arguments.
+      ...(needsApproval
+        ? [
+            ['timeout', final],
+            ['nice', final],
+          ]
+        : []),
+    ])
+  })
+
+  test('that left other arguments than the final ones may deny them', async () => {
+    const { agent } = world([ls, { text: 'Done.' }], { tools: [shell] })
+    const session = await agent.createSession()
+    session
+      .on('tool.call', ({ input }) => (input['cmd'] === 'rm -r /' ? { deny: 'not that' } : undefined))
+      .on('tool.call', () => ({ args: { cmd: 'rm -r /' } }))
+    session.send('go')
+    await session.waitForIdle()
+    expect(transcript(session.messages)[2]).toBe('tool: [denied: not that]')
+  })
+
+  test('rewrites behind the extensions, which judge the final arguments', async () => {
+    const seen: unknown[] = []
+    const policy = extension('policy', { 'tool.call': ({ input }, { final }) => void seen.push([input['cmd'], final]) })
+    const { agent } = world([ls, { text: 'Done.' }], { tools: [shell], extensions: [policy] })
+    const session = await agent.createSession()
+    session.on('tool.call', () => ({ args: { cmd: 'ls -l' } }))
+    session.send('go')
+    await session.waitForIdle()
+    expect(transcript(session.messages)[2]).toBe('tool: [ran ls -l]')
+    expect(seen).toEqual([
+      ['ls', undefined],
+      ['ls -l', true],
+    ])
+  })
+
+  test('receives what a listener before it wrote without the values of secrets', async () => {
+    vi.stubEnv('PROVOST_TEST_KEY', 'hunter2-hunter2')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { agent } = world([ls, { text: 'Done.' }], {
+      tools: [shell],
+      secrets: { KEY: secretRef('env:PROVOST_TEST_KEY') },
+    })
+    const session = await agent.createSession()
+    const seen: unknown[] = []
+    session
+      .on('tool.call', () => ({ args: { cmd: 'login hunter2-hunter2' } }))
+      .on('tool.call', ({ input }) => void seen.push(input['cmd']))
+    session.send('go')
+    await session.waitForIdle()
+    expect(seen).toEqual(['login ⟦secret:KEY⟧'])
+  })
+
+  test('that denies first decides; the others are not asked', async () => {
     sums.length = 0
     const asked: string[] = []
     const { agent } = world([{ toolCalls: [callRefund(5)] }, { text: 'Done.' }], { tools: [refund] })
@@ -306,26 +390,18 @@ describe('a tool.call listener judges every agent that works for the session', (
   })
 
   const beside: readonly (readonly [string, (agent: Agent, session: Session) => Promise<unknown>])[] = [
-    ['a fan-out of the agent', (agent, session) => agent.fanOut({ ...fanned(), session })],
-    ['a fan-out without an agent', (_, session) => runFanOut({ ...fanned(), session })],
+    ['a fan-out of the agent', (agent, session) => fannedOut(fanned(), { agent, session })],
+    ['a fan-out without an agent', (_, session) => fannedOut(fanned(), { session })],
     [
       'an agent that work of a fan-out runs',
       (agent, session) =>
-        agent.fanOut({
-          children: [{ agentId: 'own', invoke: async () => (await teller().run('refund')).text }],
-          mergeStrategy: 'concat',
-          session,
-        }),
-    ],
-    [
-      'an evaluator-optimizer',
-      (_, session) =>
-        evaluatorOptimizer({
-          generator: teller(),
-          input: 'refund',
-          evaluator: { kind: 'free-form', evaluate: () => ({ accepted: true, feedback: '' }) },
-          session,
-        }),
+        fannedOut(
+          {
+            children: [{ agentId: 'own', invoke: async () => (await teller().run('refund')).text }],
+            mergeStrategy: 'concat',
+          },
+          { agent, session },
+        ),
     ],
   ]
   test.each(beside)('%s beside it', async (_, work) => {
@@ -381,7 +457,7 @@ describe('a tool.call listener judges every agent that works for the session', (
   test('and a copy of the session does not escape it', async () => {
     const { agent } = world([])
     const session = await agent.createSession()
-    await expect(agent.fanOut({ ...fanned(), session: { ...session } })).rejects.toMatchObject({
+    await expect(fannedOut(fanned(), { agent, session: { ...session } })).rejects.toMatchObject({
       code: 'invalid-option',
     })
   })

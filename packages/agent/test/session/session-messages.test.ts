@@ -268,6 +268,114 @@ describe('a transaction', () => {
   })
 })
 
+describe('a transaction with an asynchronous callback', () => {
+  test('is refused and rolled back; its later edits fail', async () => {
+    const { session } = await talked()
+    const late = Promise.withResolvers<unknown>()
+    const refused = refusalOf(() =>
+      // @ts-expect-error a callback that returns a promise is refused by type
+      session.messages.transaction(async (draft) => {
+        draft.append({ content: 'early' })
+        await Promise.resolve()
+        late.resolve(refusalOf(() => draft.append({ content: 'late' })))
+      }),
+    )
+    expect(refused).toMatchObject({ code: 'async-transaction', hint: expect.stringContaining('batch()') })
+    expect(await late.promise).toMatchObject({ code: 'draft-over' })
+    expect(transcript(session.messages)).toEqual(all)
+  })
+
+  test('is refused also where it returns a promise of something else', async () => {
+    const { session } = await talked()
+    // @ts-expect-error a promise is refused by type
+    const act = () => session.messages.transaction(() => Promise.reject(new Error('unheard')))
+    expect(act).toThrow(code('async-transaction'))
+  })
+})
+
+describe('a batch', () => {
+  test('applies its edits at the commit, with one validation', async () => {
+    const { session, agent } = await talked()
+    const draft = session.messages.batch()
+    draft.splice(1, 1)
+    await Promise.resolve()
+    draft.splice(1, 1)
+    draft.append({ content: 'more' })
+    const edited = ['user: go', ...all.slice(3), 'user: more']
+    expect(transcript(draft), 'the draft shows its edits').toEqual(edited)
+    expect(transcript(session.messages), 'the session does not yet').toEqual(all)
+    draft.commit()
+    expect(transcript(session.messages)).toEqual(edited)
+    await session.waitForIdle()
+    expect(transcript((await agent.resumeSession('s')).messages)).toEqual(edited)
+  })
+
+  test('without a commit changes nothing', async () => {
+    const { session } = await talked()
+    session.messages.batch().splice(0, 8)
+    session.messages.append({ content: 'x' })
+    expect(transcript(session.messages)).toEqual([...all, 'user: x'])
+  })
+
+  test('that is invalid can be repaired and committed', async () => {
+    const { session } = await talked()
+    const draft = session.messages.batch()
+    draft.splice(1, 1)
+    expect(() => draft.commit()).toThrow(code('invalid-messages'))
+    expect(transcript(session.messages)).toEqual(all)
+    draft.splice(1, 1)
+    draft.commit()
+    expect(transcript(session.messages)).toEqual(['user: go', ...all.slice(3)])
+  })
+
+  test('is over after its commit', async () => {
+    const { session } = await talked()
+    const draft = session.messages.batch()
+    draft.append({ content: 'x' })
+    draft.commit()
+    expect(() => draft.append({ content: 'y' })).toThrow(code('draft-over'))
+    expect(() => draft.commit()).toThrow(code('draft-over'))
+    expect(transcript(session.messages)).toEqual([...all, 'user: x'])
+  })
+
+  test('is refused where the messages changed meanwhile, by an edit or by a run', async () => {
+    const { session } = await talked()
+    const one = session.messages.batch()
+    one.append({ content: 'one' })
+    const other = session.messages.batch()
+    other.append({ content: 'other' })
+    other.commit()
+    expect(() => one.commit()).toThrow(code('messages-changed'))
+    const late = session.messages.batch()
+    late.append({ content: 'late' })
+    session.send('again')
+    await session.waitForIdle()
+    expect(() => late.commit()).toThrow(code('messages-changed'))
+    expect(transcript(session.messages).slice(8)).toEqual(['user: other', 'user: again', 'assistant: three'])
+  })
+
+  test('is not disturbed where edits of before it are written', async () => {
+    const { session } = await talked()
+    session.messages.append({ content: 'before' })
+    const draft = session.messages.batch()
+    draft.append({ content: 'after' })
+    await session.waitForIdle()
+    draft.commit()
+    expect(transcript(session.messages).slice(8)).toEqual(['user: before', 'user: after'])
+  })
+
+  test('in a batch reaches the session only with the outer one', async () => {
+    const { session } = await talked()
+    const outer = session.messages.batch()
+    const inner = outer.batch()
+    inner.append({ content: 'inner' })
+    inner.commit()
+    expect(transcript(session.messages)).toEqual(all)
+    outer.commit()
+    expect(transcript(session.messages)).toEqual([...all, 'user: inner'])
+  })
+})
+
 test('whatever is edited: the history is whole, and the log gives what was seen', async () => {
   const edit = fc.record({ start: fc.integer({ min: -9, max: 9 }), remove: fc.nat(5), insert: fc.nat(2) })
   await fc.assert(

@@ -94,6 +94,13 @@ async function entered(store: SessionStore, sessionId = 's'): Promise<readonly s
     .map(({ via, message }) => `${via}: ${textOf(message)}`)
 }
 
+/** The inputs that a log has taken from its inbox. */
+function takenIn(log: readonly Entry[]): readonly EntryOf<'resolved'>[] {
+  return log.filter(
+    (entry): entry is EntryOf<'resolved'> => entry.type === 'resolved' && entry.token.startsWith('send/'),
+  )
+}
+
 describe('what is sent to a child of the run in progress', () => {
   test.for<Way>(['tool', 'spawn', 'fan-out', 'return', 'deep'])('enters there: %s', async (way) => {
     const store = memoryStore()
@@ -115,12 +122,12 @@ describe('what is sent to a child of the run in progress', () => {
     expect(skipped).toMatchObject([{ agent: 'worker', toolName: 'echo' }])
     expect(events.filter(({ type }) => type === 'agent.steered')).toMatchObject([{ runId: to, text: 'No, this.' }])
     expect(result?.text).toMatch(/No, this\..*And that\./)
-    // It is said to the child alone, and stands in each log on its way.
+    // It is said to the child alone: the logs of the runs above do not record it.
     expect(session.messages.filter(({ role }) => role === 'user').map((message) => textOf(message))).toEqual(['go'])
-    for (const own of await logsBelow(store, 's')) {
-      const taken = own.filter((entry) => entry.type === 'resolved' && entry.token.startsWith('send/'))
-      expect(taken).toMatchObject([{ by: 'ann' }, { by: 'ann' }])
-    }
+    const logs = await logsBelow(store, 's')
+    expect(logs.map((own) => takenIn(own).map(({ by }) => by))).toEqual(
+      logs.map((_, depth) => (depth === logs.length - 1 ? ['ann', 'ann'] : depth === 0 ? ['ann'] : [])),
+    )
     assertWellFormed(session.messages)
   })
 
@@ -184,6 +191,7 @@ describe('what is sent to a child of the run in progress', () => {
     await ended
     await session.waitForIdle()
     await expect(session.deliver('x', { to })).rejects.toThrow(code('unknown-run'))
+    await expect(session.deliver('x', { to, data: 1 })).rejects.toThrow(code('invalid-option'))
     session.send('x', { to })
     await expect(session.waitForIdle()).rejects.toThrow(code('unknown-run'))
     expect(session.messages.some((message) => textOf(message) === 'x')).toBe(false)
@@ -282,12 +290,10 @@ describe('wherever the process dies', () => {
         const again = await make(store).resumeSession('s')
         const result = again.status === 'suspended' ? await again.resume().result : await again.waitForIdle()
         expect(result?.status ?? 'completed').toBe('completed')
-        const own = (await logsBelow(store, 's')).map((entries) =>
-          entries.filter((entry) => entry.type === 'resolved' && entry.token.startsWith('send/')),
-        )
+        const logs = await logsBelow(store, 's')
         const is = said === undefined ? [] : ['steer: No, this.']
         expect(await entered(store), `${lives} ${death}`).toEqual(is)
-        expect(own.map((taken) => taken.length)).toEqual(own.map(() => is.length))
+        expect(logs.slice(1).flatMap(takenIn), `${lives} ${death}`).toHaveLength(is.length)
         await session.close()
       }
     }

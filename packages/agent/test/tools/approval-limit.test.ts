@@ -8,7 +8,30 @@ import { z } from 'zod'
 
 import { extension } from '../hooks/hook-scenario.ts'
 
-test('a call that a hook rewrites after each approval is denied after 8 approvals', async () => {
+test('a call whose arguments a hook rewrites after each edit of the approver is denied after 8 approvals', async () => {
+  let approvals = 0
+  const paid: number[] = []
+  const agent = createAgent({
+    name: 'payer',
+    model: scriptedModel([{ toolCalls: [{ name: 'pay', input: { sum: 1 } }] }, { text: 'Done.' }]),
+    tools: [
+      tool({
+        name: 'pay',
+        input: z.object({ sum: z.number() }),
+        needsApproval: true,
+        execute: ({ sum }) => paid.push(sum),
+      }),
+    ],
+    extensions: [extension('double', { 'tool.call': ({ input: { sum } }) => ({ args: { sum: 2 * Number(sum) } }) })],
+  })
+  const edits = await agent.run('pay', {
+    onApproval: () => ({ decision: 'approve', args: { sum: 10 + approvals++ } }),
+  })
+  expect(edits.status).toBe('completed')
+  expect([approvals, paid]).toEqual([8, []])
+})
+
+test('a hook that always rewrites does so once: the arguments that were approved run', async () => {
   let approvals = 0
   const paid: number[] = []
   const agent = createAgent({
@@ -26,7 +49,7 @@ test('a call that a hook rewrites after each approval is denied after 8 approval
   })
   const result = await agent.run('pay', { onApproval: () => (approvals++, 'approve') })
   expect(result.status).toBe('completed')
-  expect([approvals, paid]).toEqual([8, []])
+  expect([approvals, paid]).toEqual([1, [2]])
 })
 
 test('a call whose tool has another definition after each approval is denied after 8 approvals', async () => {

@@ -1,8 +1,8 @@
 import type { AgentOptions } from '@provost/agent'
-import { createAgent, filters, handoff, whoAsks } from '@provost/agent'
+import { createAgent, handoff, whoAsks } from '@provost/agent'
 import type { Entry, NewEntry, PendingApproval, SessionStore } from '@provost/core'
 import { defineExtension } from '@provost/core'
-import { memoryStore } from '@provost/sessions'
+import { filters, memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedEntry } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -293,6 +293,9 @@ describe('who asks', () => {
     const found = (more: Partial<AgentOptions>) => whoAsks(createAgent({ name: 'top', model, ...more }))
     expect(whoAsks(plain)).toBeUndefined()
     expect(whoAsks(asking)).toEqual({ agent: 'asking', kind: 'tool', name: 'pay' })
+    const mail = { name: 'mail', input: z.object({ to: z.string() }), execute: () => 'sent' }
+    expect(found({ tools: [tool(mail)] })).toBeUndefined()
+    expect(found({ tools: [tool({ ...mail, effectKey: ({ to }) => to })] })).toMatchObject({ name: 'mail' })
     expect(found({ extensions: [deny] })).toEqual({ agent: 'top', kind: 'extension', name: 'deny' })
     expect(found({ extensions: [{ ...deny, asks: false }] })).toBeUndefined()
     expect(found({ extensions: [defineExtension({ name: 'more', tools: [payTool()] })] })).toMatchObject({

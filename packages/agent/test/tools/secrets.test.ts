@@ -194,6 +194,19 @@ describe('what a tool receives is never altered', () => {
     expectHidden(all)
   })
 
+  test('a call with the token of a secret that was never read is denied too', async () => {
+    let ran = 0
+    const agent = createAgent({
+      name: 'desk',
+      model: scriptedModel(calling('plain', { note: '⟦secret:PASSWORD⟧' })),
+      tools: [tool({ name: 'plain', input: open, execute: () => ++ran })],
+      secrets: { PASSWORD: secretRef(() => value) },
+    })
+    const codes: string[] = []
+    for await (const event of agent.stream('go')) if (event.type === 'tool.execute.error') codes.push(event.error.code)
+    expect({ codes, ran }).toEqual({ codes: ['secret-denied'], ran: 0 })
+  })
+
   test('a composite hands a secret on to a tool that declares it, and to no other', async () => {
     const got: unknown[] = []
     const keyed = tool({ name: 'keyed', secrets: ['PASSWORD'], input: open, execute: (input) => got.push(input) })

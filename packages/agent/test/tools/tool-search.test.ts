@@ -219,3 +219,25 @@ describe(`${most} deferred tools`, () => {
     expect(catalogues().at(-1)).toContain(`tool_${other}`)
   })
 })
+
+test('examples of deferred tools stay out of the context until the tool is found', async () => {
+  const fly = tool({
+    name: 'fly',
+    description: 'Reserves a seat on a plane.',
+    input: z.object({ from: z.string() }),
+    examples: [{ input: { from: 'ZRH-example' } }],
+    execute: () => 'ok',
+    deferLoading: true,
+  })
+  const { agent, asked } = setUp([find('seat'), use('now'), { text: 'done' }], { tools: [now, fly] })
+  await agent.run('go')
+  const has = (value: unknown): boolean => JSON.stringify(value).includes('ZRH-example')
+  expect(asked.map(({ messages }) => has(messages))).toEqual([false, false, false])
+  expect(asked.map(({ tools: offered }) => has(offered))).toEqual([false, true, true])
+})
+
+test('the registry lists the tools that are offered from the start', () => {
+  const { agent } = setUp([])
+  expect(agent.registry.listEager().map(({ name }) => name)).toEqual(['now', 'tool_search'])
+  expect(agent.registry.tools).toHaveLength(5)
+})

@@ -137,30 +137,26 @@ const expected = {
   when: expect.any(Number),
 }
 
-test(
-  'a script whose process dies at any moment is resumed to the same result, without a repeated effect',
-  { timeout: 600_000 },
-  async () => {
-    const quiet = { store: memoryStore(), effects: new Map() }
-    const counting = mortal(quiet.store, Infinity, false)
-    const full = await goOn(quiet, 'quiet', counting.store)
-    expect(outcomeOf(full)).toEqual(expected)
-    const total = counting.appends()
-    expect(total).toBeGreaterThan(10)
-    const every = process.env['PROVOST_TEST_FULL'] === '1' ? 1 : 16
-    const moments = Array.from({ length: total }, (_, at) => at).filter((at) => at % every === 0)
-    for (const lives of moments) {
-      for (const unanswered of every === 1 ? [true, false] : [lives % 2 === 0]) {
-        const world: World = { store: memoryStore(), effects: new Map() }
-        const dying = mortal(world.store, lives, unanswered)
-        await Promise.race([goOn(world, 's', dying.store).catch(() => {}), dying.died])
-        const result = await goOn(world, 's', world.store)
-        expect(outcomeOf(result), `${lives} ${unanswered}`).toEqual(expected)
-        expect(
-          [...world.effects.values()].map(({ times }) => times),
-          `${lives} ${unanswered}`,
-        ).toEqual([1, 1, 1])
-      }
+test('a script whose process dies at any moment is resumed to the same result, without a repeated effect', async () => {
+  const quiet = { store: memoryStore(), effects: new Map() }
+  const counting = mortal(quiet.store, Infinity, false)
+  const full = await goOn(quiet, 'quiet', counting.store)
+  expect(outcomeOf(full)).toEqual(expected)
+  const total = counting.appends()
+  expect(total).toBeGreaterThan(10)
+  const every = process.env['PROVOST_TEST_FULL'] === '1' ? 1 : 16
+  const moments = Array.from({ length: total }, (_, at) => at).filter((at) => at % every === 0)
+  for (const lives of moments) {
+    for (const unanswered of every === 1 ? [true, false] : [lives % 2 === 0]) {
+      const world: World = { store: memoryStore(), effects: new Map() }
+      const dying = mortal(world.store, lives, unanswered)
+      await Promise.race([goOn(world, 's', dying.store).catch(() => {}), dying.died])
+      const result = await goOn(world, 's', world.store)
+      expect(outcomeOf(result), `${lives} ${unanswered}`).toEqual(expected)
+      expect(
+        [...world.effects.values()].map(({ times }) => times),
+        `${lives} ${unanswered}`,
+      ).toEqual([1, 1, 1])
     }
-  },
-)
+  }
+})

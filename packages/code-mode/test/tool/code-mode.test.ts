@@ -212,6 +212,22 @@ describe('a script that waits for an approval', () => {
     await store.close()
   })
 
+  test('receives the error of a remote call as an exception', async () => {
+    const { tools } = worldOf()
+    const { agent, store } = scripted(
+      `try { await tools.courier({ city: 'Oslo' }) } catch (error) { return { code: error.code, message: error.message } }`,
+      tools,
+    )
+    const { state, pending } = await agent().run('Go.')
+    const error = { message: 'the ferry is full', code: 'no-ferry' }
+    const toolResults = [{ callId: pending.remoteCalls[0]?.callId ?? '', error }]
+    const result = await agent().run(state, { toolResults })
+    expect(outputOf(result.messages, 'code_execute')).toEqual({
+      result: { code: 'no-ferry', message: 'courier: no-ferry: the ferry is full' },
+    })
+    await store.close()
+  })
+
   test('resumes in its own process when either of two approvals arrives', async () => {
     const { paid, tools } = worldOf()
     const source = `const order = []

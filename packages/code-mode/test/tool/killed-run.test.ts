@@ -147,24 +147,20 @@ async function tryMoments(moments: readonly Moment[], expected: object): Promise
   return died.lines.map((line) => ('at' in line ? line.at : 'nowhere'))
 }
 
-test(
-  'a script whose process is killed at any of its calls is resumed by another process to the same value, without a repeated effect',
-  { timeout: 600_000 },
-  async () => {
-    const crash = crashAt(Number.POSITIVE_INFINITY)
-    const whole = await goOn(site, 'whole', crash.store(store), noDeeds(), crash)
-    expect(whole.status).toBe('completed')
-    const { result, logs } = outcomeOf(whole.messages)
-    expect(result).toMatchObject({ seat: { seat: 7 }, paid: 'paid', van: 'van 7', refused: 'tool-failed' })
-    expect(outsideOf(site, 'whole').read()).toHaveLength(writes)
-    const moments = sampleOf(momentsOf(crash))
-    const died: string[] = []
-    for (let first = 0; first < moments.length; first += inAProcess) {
-      const batch = moments.slice(first, first + inAProcess)
-      died.push(...(await tryMoments(batch, { ...result, by: '', logs })))
-    }
-    process.stdout.write(`killed in a script: ${died.length} of ${crash.moments.length} moments\n`)
-    expect(died).toHaveLength(moments.length)
-    for (const { name } of moments) expect(died).toContain(name)
-  },
-)
+test('a script whose process is killed at any of its calls is resumed by another process to the same value, without a repeated effect', async () => {
+  const crash = crashAt(Number.POSITIVE_INFINITY)
+  const whole = await goOn(site, 'whole', crash.store(store), noDeeds(), crash)
+  expect(whole.status).toBe('completed')
+  const { result, logs } = outcomeOf(whole.messages)
+  expect(result).toMatchObject({ seat: { seat: 7 }, paid: 'paid', van: 'van 7', refused: 'tool-failed' })
+  expect(outsideOf(site, 'whole').read()).toHaveLength(writes)
+  const moments = sampleOf(momentsOf(crash))
+  const died: string[] = []
+  for (let first = 0; first < moments.length; first += inAProcess) {
+    const batch = moments.slice(first, first + inAProcess)
+    died.push(...(await tryMoments(batch, { ...result, by: '', logs })))
+  }
+  process.stdout.write(`killed in a script: ${died.length} of ${crash.moments.length} moments\n`)
+  expect(died).toHaveLength(moments.length)
+  for (const { name } of moments) expect(died).toContain(name)
+})

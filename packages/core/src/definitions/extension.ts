@@ -7,10 +7,12 @@ import { ProvostError } from '../values/error.ts'
 import type { KnownKeys } from '../values/known-options.ts'
 import { checkOptions, nearestName } from '../values/known-options.ts'
 import type { Skill } from './skill.ts'
+import { skillKeys } from './skill.ts'
 import type { Tool } from './tool.ts'
 
 const hookNames: Readonly<Record<HookName, true>> = {
   'session.start': true,
+  'run.start': true,
   input: true,
   context: true,
   'model.request': true,
@@ -87,8 +89,6 @@ const extensionKeys = {
 } satisfies KnownKeys<ExtensionOptions>
 
 const movedKeys = Object.fromEntries(Object.keys(hookNames).map((hook) => [hook, 'Put it into "hooks".']))
-
-const skillKeys = { name: true, when: true, content: true, files: true, read: true } satisfies KnownKeys<Skill>
 
 /**
  * Returns the extension, checked and frozen. To use an app value, write `defineExtension<App>({ … })`, or annotate the

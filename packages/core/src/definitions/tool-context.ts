@@ -44,6 +44,15 @@ export interface ToolContext<App = unknown, Secret extends string = never> exten
   ask(question: ToolQuestion): Promise<Json>
 }
 
+/** What `compensate` receives besides the output of the call that it undoes. */
+export interface CompensationContext<In = unknown, App = unknown, Secret extends string = never> extends ToolContext<
+  App,
+  Secret
+> {
+  /** The input of the call that is undone, parsed. */
+  readonly input: In
+}
+
 /**
  * What a composite acts through. Each operation has a key that is unique in its call. After a crash the composite is
  * entered again from its start: operations whose results are logged return them, in the same order. So the same key

@@ -3,13 +3,14 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 
 import type { HookContext } from '../hooks/hook-context.ts'
 import type { Ask } from '../hooks/hooks.ts'
+import type { EffectScope } from '../log/effect.ts'
 import type { Tier } from '../messages/model.ts'
 import type { NeedsContext } from '../tools/app-context.ts'
 import type { ToolCall, ToolInfo } from '../tools/tool-info.ts'
 import type { JsonPointer, MaybePromise } from '../values/json.ts'
 import type { LabelInit } from '../values/label.ts'
 import type { AnySchema } from '../values/schema.ts'
-import type { ToolContext } from './tool-context.ts'
+import type { CompensationContext, ToolContext } from './tool-context.ts'
 
 /** A worked example of a call, shown to the model. */
 export interface ToolExample<In = unknown> {
@@ -43,12 +44,20 @@ export interface ToolDefinition {
   readonly inputListener?: ToolInputListener
   execute?(input: unknown, ctx: ToolContext): unknown
   needsApproval?(input: unknown, ctx: HookContext, callId: string): MaybePromise<boolean | Ask>
+  /** Each call waits for an approval, which one decision gives to all staged calls of a step. */
+  readonly stage?: true
   returns?(output: unknown, input: unknown): LabelInit
   /**
-   * Called after a crash for a call that had started. Returns its result, or `undefined` for a call without effect, which
-   * then runs again. When it throws, the outcome stays unknown.
+   * Called for a call whose outcome is unknown, after a crash or in the live run. Returns its result, or `undefined` for a
+   * call without effect, which may then run again. When it throws, the outcome stays unknown.
    */
   lookup?(idempotencyKey: string, input: unknown): MaybePromise<{ readonly output: unknown } | undefined>
+  /** Returns the business identity of the call's effect: the same for two calls that must not both take place. */
+  effectKey?(input: unknown): string
+  /** Where the key is unique. */
+  readonly effectScope?: Exclude<EffectScope, 'run'>
+  /** Undoes the effect of a call that succeeded. */
+  compensate?(output: unknown, ctx: CompensationContext): unknown
   /** Completes asynchronous preparation. Called before the tool is first offered, and again after a failure. */
   prepare?(): MaybePromise<void>
 }

@@ -1,6 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
+import type { DefinedEvent } from '../log/defined-event.ts'
 import type { Fold } from '../log/entry.ts'
+import type { EventWith } from '../log/event-traits.ts'
 import type { EventPayloads } from '../log/event.ts'
 import type { ApprovalDecision } from '../log/pending.ts'
 import type { Principal } from '../log/run-status.ts'
@@ -40,12 +42,7 @@ export interface SessionContext<App = unknown> extends SessionAccess {
 }
 
 /** Events that extensions may emit with their own payloads. */
-export type EmittedByExtensions =
-  | 'context.compacted'
-  | 'progress.written'
-  | 'evaluator.iteration'
-  | 'source.cited'
-  | 'file.generated'
+export type EmittedByExtensions = EventWith<'emittable'>['type']
 
 /** A model call made by a hook. */
 export interface GenerateRequest {
@@ -91,6 +88,8 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
   readonly view: View
   /** Set when the hooks run again after a decision. */
   readonly approval?: ApprovalDecision
+  /** Set when `tool.call` hooks run again on arguments that are final: deny, ask or give a result. A rewrite is ignored. */
+  readonly final?: true
   /** Returns the state of a fold, brought up to date in steps so that large entries do not block the process. */
   foldInTurns<S>(fold: Fold<S>): MaybePromise<S>
   /**
@@ -102,6 +101,8 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
   memo<T>(key: string, fn: () => MaybePromise<T>): Promise<T>
   /** Emits an `extension` event under this extension's name. */
   emit(data: unknown): void
+  /** The same for an event that `defineEvent` declares: it has its name in `event`. */
+  emit<T>(event: DefinedEvent<T>, data: NoInfer<T>): void
   emit<K extends EmittedByExtensions>(type: K, payload: EventPayloads[K]): void
   /** Appends an audit row and emits `governance.<decision>` from it. */
   audit(
@@ -134,6 +135,10 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
    * @param listener the value of `source.name`.
    */
   report(thrown: unknown, listener: string): void
-  /** Returns the value that ends the run as failed. */
-  stop(code: string, message: string): Stop
+  /**
+   * Returns the value that ends the run as failed.
+   *
+   * @param hint what the reader of the error can do. Default: a reference to the extension.
+   */
+  stop(code: string, message: string, hint?: string): Stop
 }

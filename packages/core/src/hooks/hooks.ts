@@ -7,7 +7,7 @@ import type { Spending } from '../messages/usage.ts'
 import type { ArgumentOrigin } from '../tools/question.ts'
 import type { ToolCall, ToolInfo, ToolResult } from '../tools/tool-info.ts'
 import type { ErrorInfo } from '../values/error.ts'
-import type { MaybePromise } from '../values/json.ts'
+import type { JsonObject, MaybePromise } from '../values/json.ts'
 import type { Label, LabelInit } from '../values/label.ts'
 import type { View, ViewEdit } from './context-view.ts'
 import type { ChildResult } from './fan-out.ts'
@@ -28,7 +28,7 @@ export interface Ask {
 
 /** Ends the run as failed, with this code. */
 export interface Stop {
-  readonly stop: { readonly code: string; readonly message: string }
+  readonly stop: { readonly code: string; readonly message: string; readonly hint?: string }
 }
 
 /** `void` first: a hook that only observes may return nothing. */
@@ -88,7 +88,7 @@ export type AdmissionAnswer =
   | { readonly wait: true }
   | Stop
 
-/** What a `tool.call` hook decides on a call. Deny beats ask, ask beats result. After changed `args` all hooks run again. */
+/** What a `tool.call` hook decides on a call. Deny beats ask, ask beats result. */
 export type CallAnswer =
   /** The model receives the reason. `code` is the code of the call's error; default `tool-denied`. */
   | { readonly deny: string; readonly code?: string }
@@ -96,7 +96,8 @@ export type CallAnswer =
   | { readonly result: unknown; readonly label: LabelInit }
   /** An earlier result of this tool for the same input, such as from a cache: used unchanged, with its label. */
   | { readonly replay: Pick<ToolResult, 'value' | 'output' | 'label' | 'fields' | 'details'> }
-  | { readonly args: unknown }
+  /** A JSON object: the complete arguments in place of `call.input`. */
+  | { readonly args: object }
 
 /** What a `model.response` hook decides on a response: replace it, ask a human, have the model repair it, or end the run. */
 export type ResponseAnswer =
@@ -139,6 +140,11 @@ export type FlowAnswer =
 export interface Hooks<App = unknown> {
   /** Once for each session and agent: returns additions to the system prompt, which are logged. */
   'session.start'?(ctx: HookContext<App>): Answer<string | readonly MessageInit[]>
+  /**
+   * As a run starts, resumes or is handed to the agent: returns text for the system prompt of this run, behind the agent's
+   * instructions and as trusted. It is not logged: decide with `ctx.memo` what a resumed run has to repeat.
+   */
+  'run.start'?(ctx: HookContext<App>): Answer<string | Stop>
   /** For each incoming message: run, steer, queue, child. */
   input?(
     message: Message,
@@ -151,8 +157,11 @@ export interface Hooks<App = unknown> {
   'model.call'?(call: PlannedCall, ctx: HookContext<App>): Answer<AdmissionAnswer>
   'model.error'?(failure: ModelFailure, ctx: HookContext<App>): Answer<FailureAnswer>
   'model.response'?(message: Message, ctx: HookContext<App>): Answer<ResponseAnswer>
-  /** Deny beats ask, ask beats result, result beats proceed. After rewritten arguments all hooks run again. */
-  'tool.call'?(call: ToolCall, ctx: HookContext<App>): Answer<CallAnswer>
+  /**
+   * Deny beats ask, ask beats result, result beats proceed. Each hook may rewrite the arguments once, and receives those
+   * that the hook before it left. Then hooks that left other arguments than the final ones run again, with `ctx.final`.
+   */
+  'tool.call'?(call: ToolCall<JsonObject>, ctx: HookContext<App>): Answer<CallAnswer>
   /** Every result, from any source. */
   'tool.result'?(result: ToolResult, ctx: HookContext<App>): Answer<ToolResult | Stop>
   handoff?(flow: Flow, ctx: HookContext<App>): Answer<FlowAnswer>

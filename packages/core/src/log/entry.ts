@@ -8,7 +8,8 @@ import type { Json, JsonPointer, Timestamp } from '../values/json.ts'
 import type { Label } from '../values/label.ts'
 import type { JsonSchema } from '../values/schema.ts'
 import type { Steps } from '../values/steps.ts'
-import type { EventPayloads } from './event.ts'
+import type { EffectMark, EffectStatus } from './effect.ts'
+import type { ErrorSource, EventPayloads } from './event.ts'
 import type { Principal, RunStatus } from './run-status.ts'
 
 interface EntryBase {
@@ -69,7 +70,14 @@ export type EntryBody =
     }
   | { type: 'run'; op: 'suspended' }
   | { type: 'run'; op: 'resumed' }
-  | { type: 'run'; op: 'ended'; status: Exclude<RunStatus, 'suspended'>; output?: Json; error?: ErrorInfo }
+  | {
+      type: 'run'
+      op: 'ended'
+      status: Exclude<RunStatus, 'suspended'>
+      output?: Json
+      error?: ErrorInfo
+      source?: ErrorSource
+    }
   | {
       type: 'message'
       message: Message
@@ -115,6 +123,10 @@ export type EntryBody =
       fence: number
       /** Repeatable without asking after a crash, so its start need not be on disk before it runs. */
       repeatable?: true
+      /** Set where the ledger of effects admitted the call. */
+      effect?: EffectMark
+      /** Calls that run beside this one when a slot is free. Their start events follow from this entry, in call order. */
+      announces?: readonly string[]
     }
   /** All operations of a composite wait for an answer from outside. */
   | { type: 'call'; op: 'parked'; callId: string }
@@ -131,6 +143,10 @@ export type EntryBody =
       fields?: Readonly<Record<JsonPointer, Label>>
       details?: Json
       error?: ErrorInfo
+      /** The call ended without an answer, and may have taken effect. */
+      unknown?: true
+      /** The state of its effect in the ledger of effects, where the call has one. */
+      effectStatus?: EffectStatus
       durationMs: number
     }
   | {
@@ -142,6 +158,8 @@ export type EntryBody =
       deadline?: Timestamp
       evidence?: Json
       sticky?: 'session'
+      /** Of a staged call: shared by the calls that one step asks about together. */
+      batch?: string
       /** A composite waits for it: the wait outlives the process. */
       parks?: true
       /** The schema of the answer to a question. */
@@ -150,6 +168,8 @@ export type EntryBody =
       about?: QuestionSubject
       /** The answer to the question is an approval. */
       approves?: true
+      /** Of an uncertain call: the effect that is in doubt. */
+      effectStatus?: EffectStatus
       /** The wait of a child, whose own log records it. This copy lets callers answer through the runs above. */
       child?: ChildWait
     }

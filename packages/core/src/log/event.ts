@@ -1,10 +1,11 @@
 import type { HandoffMode } from '../messages/handoff-filter.ts'
 import type { FilePart, Message, Role, ToolOutput } from '../messages/message.ts'
 import type { ErrorClass, FinishReason, Usage, UsageReport } from '../messages/usage.ts'
-import type { ResultSource } from '../tools/tool-info.ts'
+import type { CallOutcome, ResultSource } from '../tools/tool-info.ts'
 import type { ErrorInfo } from '../values/error.ts'
 import type { Json, Timestamp } from '../values/json.ts'
 import type { Confidentiality, Label } from '../values/label.ts'
+import type { EffectStatus } from './effect.ts'
 import type { GovernanceRow } from './entry.ts'
 import type { ApprovalVerdict, PendingApproval, PendingInput, PendingRemoteCall, PendingWork } from './pending.ts'
 import type { RunStatus } from './run-status.ts'
@@ -24,15 +25,22 @@ interface OfWait {
   readonly token: string
 }
 type OfPart = OfMessage & { readonly partId: string }
+/** The state of the effect of a call, where the ledger of effects has one. */
+interface OfEffect {
+  readonly effectStatus?: EffectStatus
+}
 type OfWrittenCall = OfMessage & OfCall & { readonly index: number }
 
 /** Why a view of the history was computed or edited. */
 export type ViewTrigger = 'step' | 'overflow' | 'manual'
 /** How the results of a fan-out are merged. */
 export type MergeKind = 'concat' | 'first-success' | 'judge-merge' | 'custom'
-/** Where an error came from. */
+/**
+ * What failed. `name` is the model, the tool, the extension (`hook`, `extension`: its `init` or its tools), the callback
+ * of the application (`listener`), the method of the store, or the agent (`orchestrator`, `loop`: the runtime itself).
+ */
 export interface ErrorSource {
-  readonly kind: 'model' | 'tool' | 'hook' | 'listener' | 'store' | 'loop'
+  readonly kind: 'model' | 'tool' | 'hook' | 'extension' | 'orchestrator' | 'listener' | 'store' | 'loop'
   readonly name: string
 }
 
@@ -70,19 +78,20 @@ export interface EventPayloads {
   'tool.call.start': OfWrittenCall
   'tool.call.delta': OfWrittenCall & { delta: string }
   'tool.call.end': OfWrittenCall & { input: Json; providerExecuted?: true }
-  'tool.execute.start': OfCall & { input: Json; parentCallId?: string }
+  'tool.execute.start': OfCall & OfEffect & { input: Json; parentCallId?: string }
   'tool.execute.progress': OfCall & { data: Json }
   'tool.execute.partial': OfCall & ({ delta: string; value?: never } | { value: Json; delta?: never })
-  'tool.execute.end': OfCall & {
-    output: ToolOutput
-    details?: Json
-    label: Label
-    durationMs: number
-    via: ResultSource
-  }
-  'tool.execute.error': OfCall & { error: ErrorInfo; durationMs: number }
+  'tool.execute.end': OfCall &
+    OfEffect & {
+      output: ToolOutput
+      details?: Json
+      label: Label
+      durationMs: number
+      via: ResultSource
+    }
+  'tool.execute.error': OfCall & OfEffect & { error: ErrorInfo; durationMs: number }
   'tool.skipped': OfCall & { reason: string }
-  'tool.uncertain': OfCall & { input: Json }
+  'tool.uncertain': OfCall & OfEffect & { input: Json }
   'tool.approval.requested': OfWait & PendingApproval
   'tool.approval.resolved': OfWait &
     OfCall & {
@@ -90,6 +99,11 @@ export interface EventPayloads {
       by: string
       reason?: string
     }
+  /** All calls of a batch have ended. Rows are in call order. `unknown`: the call may have taken effect. */
+  'tool.batch.settled': {
+    batch: string
+    rows: readonly { callId: string; toolName: string; outcome: CallOutcome | 'unknown' }[]
+  }
   /** `deadline` is `expiresAt`. */
   'tool.remote.requested': OfWait & PendingRemoteCall & { deadline?: Timestamp }
   'tool.remote.resolved': OfWait & OfCall & { by: string }
@@ -153,7 +167,8 @@ export interface EventPayloads {
   }
   'file.generated': OfMessage & { file: FilePart }
   'source.cited': OfMessage & { url?: string; title?: string; mediaType?: string }
-  extension: { name: string; data: Json }
+  /** `event` is the name of a declared event. `label`: of what the sender had read, where that is known. */
+  extension: { name: string; event?: string; data: Json; label?: Label }
 }
 
 /** The fields that all events share. */
@@ -183,66 +198,3 @@ export type EventOf<K extends EventType> = {
 }[K]
 /** Every event of a run. JSON, frozen, exhaustive: switch on `type` with `assertNever` in the default. */
 export type AgentEvent = EventOf<EventType>
-
-const types: Readonly<Record<EventType, true>> = {
-  'agent.start': true,
-  'agent.resumed': true,
-  'agent.suspended': true,
-  'agent.end': true,
-  'agent.error': true,
-  'turn.start': true,
-  'turn.mode': true,
-  'turn.end': true,
-  'step.start': true,
-  'step.end': true,
-  'message.start': true,
-  'message.end': true,
-  'text.start': true,
-  'text.delta': true,
-  'text.end': true,
-  'reasoning.start': true,
-  'reasoning.delta': true,
-  'reasoning.end': true,
-  'tool.call.start': true,
-  'tool.call.delta': true,
-  'tool.call.end': true,
-  'tool.execute.start': true,
-  'tool.execute.progress': true,
-  'tool.execute.partial': true,
-  'tool.execute.end': true,
-  'tool.execute.error': true,
-  'tool.skipped': true,
-  'tool.uncertain': true,
-  'tool.approval.requested': true,
-  'tool.approval.resolved': true,
-  'tool.remote.requested': true,
-  'tool.remote.resolved': true,
-  'input.requested': true,
-  'input.resolved': true,
-  'agent.steered': true,
-  'agent.followup.queued': true,
-  'model.fallback': true,
-  'model.retry': true,
-  'context.compacted': true,
-  'handoff.start': true,
-  'handoff.end': true,
-  'fanout.start': true,
-  'fanout.child': true,
-  'fanout.merged': true,
-  'evaluator.iteration': true,
-  'governance.flagged': true,
-  'governance.blocked': true,
-  'governance.declassified': true,
-  'progress.written': true,
-  'file.generated': true,
-  'source.cited': true,
-  extension: true,
-}
-
-/** Returns whether a string is the name of an event type. */
-export function isEventType(type: string): type is EventType {
-  return Object.hasOwn(types, type)
-}
-
-/** Every event type, for code that iterates over all of them. */
-export const eventTypes: readonly EventType[] = Object.freeze(Object.keys(types).filter(isEventType))

@@ -13,6 +13,14 @@ export function purposeOf(entry: MessageEntry): MessagePurpose | undefined {
   return via === 'system' || via === 'model' ? (message.purpose ?? legacyPurpose(entry)) : undefined
 }
 
+/**
+ * Returns whether the tool calls of a message entry are to be made: it is an answer of the model, or an orchestrator's own
+ * call. A message from outside never is.
+ */
+export function opensCalls(entry: MessageEntry): boolean {
+  return entry.via === 'model' || (entry.message.role === 'assistant' && purposeOf(entry) === 'orchestrator')
+}
+
 /** Returns the message of an entry as histories hold it: with its purpose, also in a log of an earlier release. */
 export function messageOfEntry(entry: MessageEntry): Message {
   const { message } = entry

@@ -1,6 +1,7 @@
 import type { QuestionSubject } from '../tools/question.ts'
 import type { Json, MaybePromise, Timestamp } from '../values/json.ts'
 import type { JsonSchema } from '../values/schema.ts'
+import type { EffectStatus } from './effect.ts'
 
 interface Pending {
   /** The wait's token, the same wherever the wait is named. */
@@ -20,15 +21,19 @@ export interface PendingApproval extends Pending, QuestionSubject {
   readonly input: Json
   readonly reason: string
   readonly evidence?: Json
+  /** Shared by the calls of staged tools that one step asks about together. It never gets further rows. */
+  readonly batch?: string
 }
 /** A call of a tool without `execute`: its result is delivered from outside. */
 export interface PendingRemoteCall extends Pending {
   readonly input: Json
 }
-/** A call that had started when its process died: it is unknown whether it took effect. */
+/** A call that may have taken effect: its process died, or an earlier call of the same effect ended without an answer. */
 export interface PendingUncertain extends Pending {
   readonly input: Json
   readonly startedAt: Timestamp
+  /** The effect that is in doubt, where the ledger of effects has it. */
+  readonly effectStatus?: EffectStatus
 }
 /** A question of a tool that is running, or was running when its process died. */
 export interface PendingInput extends Pending {
@@ -73,6 +78,23 @@ export interface ApprovalDecision {
    */
   readonly sticky?: 'session'
 }
+/**
+ * One answer to all open rows of a batch. Each row is then decided as by an answer of its own; a row that was decided
+ * before keeps that decision.
+ */
+export interface BatchDecision {
+  /** The `batch` of its approvals. */
+  readonly id: string
+  readonly decision: ApprovalVerdict
+  readonly by?: string
+  readonly reason?: string
+  /** Ids of approvals that are struck: their calls are denied with the reason `struck`. */
+  readonly except?: readonly string[]
+  /** New arguments, by the id of the approval. They are authorized again from the start. */
+  readonly edits?: Readonly<Record<string, unknown>>
+  /** `edits` are proposed by a person without the right to edit: those calls wait again. */
+  readonly propose?: true
+}
 /** How a call of unknown outcome is settled. */
 export interface UncertainDecision {
   readonly callId: string
@@ -80,15 +102,21 @@ export interface UncertainDecision {
   readonly output?: unknown
   readonly by?: string
 }
-/** The result of a call that was executed outside. */
-export interface RemoteResult {
-  readonly callId: string
-  readonly output: unknown
-  readonly by?: string
+/** How a call that was executed outside ended: with an output or with an error. */
+export type RemoteResult = { readonly callId: string; readonly by?: string } & (
+  | { readonly output: unknown; readonly error?: never }
+  | { readonly error: RemoteError; readonly output?: never }
+)
+/** Why a call that was executed outside failed. The model receives both texts. */
+export interface RemoteError {
+  readonly message: string
+  /** Up to 100 characters. Default: `tool-failed`. */
+  readonly code?: string
 }
 /** What a suspended run is resumed with: any number of answers, in any order. */
 export interface Decisions {
   readonly approvals?: readonly ApprovalDecision[]
+  readonly batches?: readonly BatchDecision[]
   readonly toolResults?: readonly RemoteResult[]
   readonly uncertain?: readonly UncertainDecision[]
   readonly inputs?: readonly { readonly id: string; readonly value: unknown }[]
@@ -97,5 +125,9 @@ export interface Decisions {
 export type OnApproval = (
   approval: PendingApproval,
 ) => MaybePromise<ApprovalVerdict | Omit<ApprovalDecision, 'id'> | undefined>
+/** Called in process once for each batch, with its open rows; `undefined` leaves them pending. */
+export type OnBatch = (
+  rows: readonly PendingApproval[],
+) => MaybePromise<ApprovalVerdict | Omit<BatchDecision, 'id'> | undefined>
 /** Called in process for each question of a running tool; `undefined` leaves it pending. */
 export type OnInput = (input: PendingInput) => unknown

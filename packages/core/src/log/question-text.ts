@@ -1,4 +1,5 @@
 import { displayText, shownInput, shownReason } from '../text/display-text.ts'
+import { checkArguments } from '../values/argument.ts'
 import type { PendingApproval } from './pending.ts'
 
 /**
@@ -6,6 +7,7 @@ import type { PendingApproval } from './pending.ts'
  * print and bounded.
  */
 export function questionText(question: PendingApproval): string {
+  checkArguments('questionText', [question], ['object'])
   const { toolName, effect, input } = question
   const about = toolName === '' ? 'The answer' : `${displayText(toolName, { limit: 128 })} (${effect})`
   const shownArgs = input === null ? '' : ` Input: ${displayText(input, { limit: shownInput })}`

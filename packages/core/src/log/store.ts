@@ -108,7 +108,7 @@ export const transientLimits: { readonly pieces: number; readonly length: number
 
 /**
  * Keeps the logs of sessions. The log named like its session is the main log; children have their own logs.
- * Each log has one writer at a time; all other processes deliver to the inbox.
+ * Each log has one writer at a time; all other processes deliver to the inbox of the log.
  */
 export interface SessionStore {
   /** Set when nothing outlives the process: run states then contain their entries. */
@@ -142,14 +142,14 @@ export interface SessionStore {
   append(log: string, entries: readonly NewEntry[], at: AppendPosition): Promise<Appended>
   /** Yields the entries after `after` (default 0), in order, up to the current end. An unknown log is empty. */
   read(log: string, after?: number): EntryReader
-  /** Puts a value into a session's inbox. Needs no lease, and may precede the wait. The first value for a token wins. */
-  deliver(sessionId: string, token: string, value: Json, by: string): Promise<'accepted' | 'duplicate'>
-  inbox(sessionId: string, after?: string): AsyncIterable<Delivery>
+  /** Puts a value into the inbox of a log. Needs no lease, and may precede the wait. The first value for a token wins. */
+  deliver(log: string, token: string, value: Json, by: string): Promise<'accepted' | 'duplicate'>
+  inbox(log: string, after?: string): AsyncIterable<Delivery>
   /**
    * Yields when something may be new: a hint, so a store may poll. Ends with the signal.
    * @param of `inbox` for callers that need deliveries only: writes to the log may then yield, but need not.
    */
-  watch(sessionId: string, signal: AbortSignal, of?: 'inbox'): AsyncIterable<void>
+  watch(log: string, signal: AbortSignal, of?: 'inbox'): AsyncIterable<void>
   blob(hash: string): Promise<Uint8Array | undefined>
   /** Stores bytes under their SHA-256 and returns it, in hexadecimal. */
   putBlob(bytes: Uint8Array): Promise<string>
@@ -159,7 +159,7 @@ export interface SessionStore {
     after?: string
     limit?: number
   }): AsyncIterable<SessionInfo>
-  /** Removes a session with its child logs, its inbox, and the blobs that no other log mentions. */
+  /** Removes a session with its child logs, their inboxes, and the blobs that no other log mentions. */
   delete(sessionId: string): Promise<void>
   close(): Promise<void>
   /** Absent where no other process could read it, and in stores that keep only logs. */

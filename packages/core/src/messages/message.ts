@@ -1,6 +1,7 @@
 import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { ModelMessage } from '@ai-sdk/provider-utils'
 
+import { checkArguments } from '../values/argument.ts'
 import type { ErrorInfo } from '../values/error.ts'
 import type { Json, JsonPointer, Timestamp } from '../values/json.ts'
 import { deepFreeze } from '../values/json.ts'
@@ -118,6 +119,8 @@ export interface Message {
    * effect. `purposeOf` reads the purpose of an entry.
    */
   readonly purpose?: MessagePurpose
+  /** Data of the application in a message of a `custom:` role: logged, and passed to `convertToModel`. */
+  readonly data?: Json
 }
 
 /** A message before it is logged: the runtime adds id, time, agent and the default label. The default role is `user`. */
@@ -125,10 +128,15 @@ export interface MessageInit {
   readonly role?: Role
   readonly content: string | readonly Part[]
   readonly label?: LabelInit
+  /** Any JSON, in a message of a `custom:` role. */
+  readonly data?: unknown
 }
 
+/** A part of a user message in the form of the AI SDK: `{ type: 'image', image }`, with bytes, base64 or a URL. */
+export type UserContentPart = Exclude<Extract<ModelMessage, { role: 'user' }>['content'], string>[number]
+
 /** The input of a run: text, the parts of one user message, or a history of Provost or AI SDK messages. */
-export type Input = string | readonly Part[] | readonly Message[] | readonly ModelMessage[]
+export type Input = string | readonly (Part | UserContentPart)[] | readonly Message[] | readonly ModelMessage[]
 
 /**
  * Returns the text of a message: its text parts joined, without reasoning, calls and results.
@@ -137,6 +145,7 @@ export type Input = string | readonly Part[] | readonly Message[] | readonly Mod
  * textOf({ content: 'hello' }) // 'hello'
  */
 export function textOf(message: Pick<Message, 'content'> | MessageInit): string {
+  checkArguments('textOf', [message], ['message'])
   const { content } = message
   if (typeof content === 'string') return content
   let text = ''

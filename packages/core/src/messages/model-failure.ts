@@ -1,7 +1,7 @@
 import type { ErrorInfo } from '../values/error.ts'
 import type { Label } from '../values/label.ts'
 import type { Message } from './message.ts'
-import type { OneModel } from './model.ts'
+import type { ModelSettings, OneModel } from './model.ts'
 import type { ErrorClass } from './usage.ts'
 
 /** A model that was called in a step and failed. */
@@ -26,6 +26,8 @@ export interface ModelFailure {
   /** The provider executed a tool during the attempt, so a retry may repeat its effect. */
   readonly effects: boolean
   readonly retryAfterMs?: number
+  /** The settings of the call. */
+  readonly params: ModelSettings
   /** The join over everything in the request. */
   readonly label: Label
   /** The attempts of this step in this process, oldest first; this one is the last. */

@@ -80,7 +80,7 @@ function changesIn(scrubber: Scrubber, entry: NewEntry): object {
     case 'run':
       if (entry.op === 'started') return fields(entry, { principal: (principal) => principalIn(scrubber, principal) })
       return entry.op === 'ended'
-        ? fields(entry, { output: scrubJson, error: (error) => scrubErrorInfo(scrubber, error) })
+        ? fields(entry, { output: scrubJson, error: (error) => scrubErrorInfo(scrubber, error), source: scrubJson })
         : {}
     case 'message':
       return fields(entry, { message: (message) => scrubMessage(scrubber, message) })

@@ -1,6 +1,7 @@
 import type { FilePart, FileSource, Message, MessageInit, Part, ToolOutput } from '../messages/message.ts'
 import type { ErrorInfo } from '../values/error.ts'
 import type { JsonPointer } from '../values/json.ts'
+import { toJson } from '../values/json.ts'
 import type { Label, LabelInit } from '../values/label.ts'
 import type { Scrubber } from './scrubber.ts'
 
@@ -10,7 +11,8 @@ export function scrubMessage(scrubber: Scrubber, message: Message): Message {
   const content = scrubParts(scrubber, message.content)
   const error = message.error && scrubErrorInfo(scrubber, message.error)
   const label = message.label && labelIn(scrubber, message.label)
-  return fieldsOf(message, { content, ...(error && { error }), ...(label && { label }) })
+  const data = message.data === undefined ? {} : { data: scrubber.scrubJson(message.data) }
+  return fieldsOf(message, { content, ...(error && { error }), ...(label && { label }), ...data })
 }
 
 /** Returns a label without secrets in its sources and readers. */
@@ -35,10 +37,11 @@ export function labelsIn(
 
 /** Returns a message that is not logged yet, without secrets. */
 export function initIn(scrubber: Scrubber, init: MessageInit): MessageInit {
-  const { content, label } = init
+  const { content, label, data } = init
   return fieldsOf(init, {
     content: typeof content === 'string' ? scrubber.scrub(content) : scrubParts(scrubber, content),
     ...(label && { label: labelIn(scrubber, label) }),
+    ...(data !== undefined && { data: scrubber.scrubJson(toJson(data)) }),
   })
 }
 

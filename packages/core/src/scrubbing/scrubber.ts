@@ -101,7 +101,8 @@ export function createScrubber(): Scrubber {
     return hidden ?? replace(encoded, reversible)
   }
 
-  return {
+  const scrubber: { -readonly [K in keyof Scrubber]: Scrubber[K] } = {
+    empty: true,
     add(name, value) {
       if (value === '') return
       const of = values.get(name) ?? new Map<string, readonly string[]>()
@@ -111,11 +112,9 @@ export function createScrubber(): Scrubber {
       if (of.size >= valuesPerName && oldest !== undefined) of.delete(oldest)
       of.set(value, encodedFormsOf(value))
       found = undefined
+      scrubber.empty = false
     },
     has: (name) => values.has(name),
-    get empty() {
-      return values.size === 0
-    },
     scrub,
     scrubValue: (value) => scrubWithin(value, scrub, new Map(), 0),
     holds(value) {
@@ -129,6 +128,7 @@ export function createScrubber(): Scrubber {
     stream: () => scrubStream(scrub, index),
     pieces: (tell) => scrubPieces({ index, scrubJson: (value) => mapJson(value, scrub, base64), tell }),
   }
+  return scrubber
 }
 
 /** The values to search for. */

@@ -91,4 +91,4 @@ export type ArgRole = 'destination' | 'content' | 'selector' | 'attachment' | 'c
 export type CallOutcome = 'ok' | 'error' | 'denied' | 'skipped' | 'timeout' | 'aborted'
 
 /** The source of a result. */
-export type ResultSource = 'executed' | 'remote' | 'provider' | 'hook' | 'human' | 'cache' | 'log'
+export type ResultSource = 'executed' | 'remote' | 'provider' | 'hook' | 'human' | 'cache' | 'ledger' | 'log'

@@ -5,10 +5,23 @@ import { isRecord } from './json.ts'
 export type KeysOf<T> = T extends unknown ? keyof T : never
 
 /**
+ * Checks the value of an option; `undefined` where it is not given.
+ *
+ * @throws ProvostError for an invalid value.
+ */
+export type OptionCheck = (value: unknown, name: string, where: string) => void
+
+/** Options by name: `true` accepts every value. */
+export type OptionTable = Readonly<Record<string, true | OptionCheck>>
+
+/**
  * Names that an object may have. Written as `{ … } satisfies KnownKeys<Options>`, it is complete: a missing or an extra
  * name is a compile error.
  */
 export type KnownKeys<T> = Readonly<Record<KeysOf<T>, true>>
+
+/** The same, with the checks of values. */
+export type CheckedKeys<T> = Readonly<Record<KeysOf<T>, true | OptionCheck>>
 
 /** For option names of other runtimes, one sentence that says what to do instead. */
 export type MovedKeys = Readonly<Record<string, string>>
@@ -17,23 +30,19 @@ const mostShown = 5
 const longestName = 80
 
 /**
- * Rejects unknown option names. `undefined` as options, and options with the value `undefined`, are accepted.
+ * Rejects unknown option names, and values that their checks reject. `undefined` as options, and unknown options with the
+ * value `undefined`, are accepted.
  *
  * @param where the function or object that takes the options, for the message: `createAgent`.
  * @param moved what to do instead of names that other runtimes use. A name may also be one that every object has.
  * @throws ProvostError `unknown-option`, with the nearest name or the place of the option; `invalid-options` for options
- *   that are not an object.
+ *   that are not an object; the errors of the checks.
  *
  * @example
  * const known = { tokens: true, cost: true } satisfies KnownKeys<Limits>
  * checkOptions(limits, known, 'budget') // { token: 5 }: Unknown option "token" in budget. Did you mean "tokens"?
  */
-export function checkOptions(
-  options: unknown,
-  known: Readonly<Record<string, true>>,
-  where: string,
-  moved: MovedKeys = {},
-): void {
+export function checkOptions(options: unknown, known: OptionTable, where: string, moved: MovedKeys = {}): void {
   if (options === undefined) return
   if (!isRecord(options)) {
     throw new ProvostError('invalid-options', `${where} takes its options as an object, not ${shownValue(options)}.`, {
@@ -41,11 +50,20 @@ export function checkOptions(
     })
   }
   const unknown = Object.keys(options).filter((name) => !Object.hasOwn(known, name) && options[name] !== undefined)
-  if (unknown.length === 0) return
-  const messages = unknown
-    .slice(0, mostShown)
-    .map((name) => `${refusal(name, where)} ${remedy(name, known, moved)}`.trim())
-  throw new ProvostError('unknown-option', messages.join(' '), { hint: listed(known) })
+  if (unknown.length > 0) {
+    const messages = unknown
+      .slice(0, mostShown)
+      .map((name) => `${refusal(name, where)} ${remedy(name, known, moved)}`.trim())
+    throw new ProvostError('unknown-option', messages.join(' '), { hint: listed(known) })
+  }
+  for (const [name, check] of Object.entries(known)) {
+    if (check !== true) check(options[name], name, where)
+  }
+}
+
+/** Returns the check of an option that has one of these values. `undefined` selects the default. */
+export function oneOf(...choices: readonly unknown[]): OptionCheck {
+  return (value, name, where) => checkChoice(value, choices, name, where)
 }
 
 /**
@@ -72,14 +90,14 @@ function refusal(name: string, where: string): string {
   return `Unknown option ${JSON.stringify(name.slice(0, longestName))} in ${where}.`
 }
 
-function remedy(name: string, known: Readonly<Record<string, true>>, moved: MovedKeys): string {
+function remedy(name: string, known: OptionTable, moved: MovedKeys): string {
   const place = Object.hasOwn(moved, name) ? moved[name] : undefined
   if (place !== undefined) return place
   const near = nearestName(name, Object.keys(known))
   return near === undefined ? '' : `Did you mean ${JSON.stringify(near)}?`
 }
 
-function listed(known: Readonly<Record<string, true>>): string {
+function listed(known: OptionTable): string {
   const names = Object.keys(known)
   return names.length === 0 ? 'It takes no options.' : `The options are ${names.join(', ')}.`
 }

@@ -51,7 +51,11 @@ const bottom: Label = Object.freeze({ integrity: 'trusted', confidentiality: 'pu
  */
 export function joinLabels(...labels: readonly Label[]): Label {
   let joined = bottom
-  for (const label of labels) joined = joinTwo(joined, label)
+  for (const label of labels) {
+    if (label === joined) continue
+    // Nearly all content of an application has this label.
+    joined = joined === bottom && label === trustedLabel ? label : joinTwo(joined, label)
+  }
   return joined
 }
 
@@ -72,10 +76,11 @@ function joinTwo(a: Label, b: Label): Label {
 function covers(a: Label, b: Label): boolean {
   return (
     (a.integrity === 'untrusted' || b.integrity === 'trusted') &&
-    moreConfidential(a.confidentiality, b.confidentiality) === a.confidentiality &&
+    (a.confidentiality === b.confidentiality ||
+      moreConfidential(a.confidentiality, b.confidentiality) === a.confidentiality) &&
     (b.readers === undefined || (a.readers !== undefined && isSubset(a.readers, b.readers))) &&
-    isCanonical(a) &&
-    (a.sources[0] === '*' || isSubset(b.sources, a.sources))
+    ((a.sources.length < 2 && a.readers === undefined) || isCanonical(a)) &&
+    (b.sources.length === 0 || a.sources[0] === '*' || isSubset(b.sources, a.sources))
   )
 }
 
@@ -95,7 +100,6 @@ function isSorted(list: readonly string[]): boolean {
 }
 
 function moreConfidential(a: Confidentiality, b: Confidentiality): Confidentiality {
-  if (a === b) return a
   return confidentialities.indexOf(a) >= confidentialities.indexOf(b) ? a : b
 }
 
@@ -126,6 +130,7 @@ function unite(a: readonly string[], b: readonly string[]): readonly string[] {
  */
 export function fillLabel(init: LabelInit | undefined, defaults: Label): Label {
   if (!init) return defaults
+  if (init === trustedLabel && defaults.readers === undefined) return trustedLabel
   if (isLabel(init) && (init.readers ?? defaults.readers) === init.readers) return init
   // A misspelt word may have been meant to keep a secret.
   if (Object.keys(init).some((key) => !Object.hasOwn(labelKeys, key))) return strictest

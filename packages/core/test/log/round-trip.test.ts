@@ -1,4 +1,4 @@
-import { deepFreeze, eventTypes, isEventType, toJson } from '@provost/core'
+import { deepFreeze, eventFilter, eventTypes, eventTypesWith, hasTrait, isEventType, toJson } from '@provost/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
@@ -42,6 +42,18 @@ describe('a JSON round trip preserves', () => {
       }),
     )
   })
+})
+
+test('eventFilter accepts the events of its families, and hasTrait the events that have the trait', () => {
+  const isAnswer = eventFilter('text', 'reasoning')
+  const events = eventTypes.flatMap((type) => fc.sample(eventOf(type), { numRuns: 1, seed: 1 }))
+  expect(events.filter(isAnswer).map(({ type }) => type)).toEqual([
+    ...['text.start', 'text.delta', 'text.end', 'reasoning.start', 'reasoning.delta', 'reasoning.end'],
+  ])
+  expect(events.filter(eventFilter())).toEqual([])
+  const ends = ['tool.execute.end', 'tool.execute.error', 'tool.skipped']
+  expect(events.filter((event) => hasTrait(event, 'endsCall')).map(({ type }) => type)).toEqual(ends)
+  expect([...eventTypesWith('endsCall')]).toEqual(ends)
 })
 
 test('eventTypes lists every event type once, and isEventType accepts no other', () => {

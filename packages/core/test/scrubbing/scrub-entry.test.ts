@@ -37,7 +37,8 @@ test('parts of every type lose secrets in labels, provider options and files', (
       fields: { [`/${secret}`]: label },
     },
   ]
-  const message = { id: 'm', role: 'user', content: parts, createdAt: 1, label } as const
+  const data = { note: [secret] }
+  const message = { id: 'm', role: 'custom:note', content: parts, createdAt: 1, label, data } as const
   const entry = scrubEntry(scrubber, { ...base, type: 'message', via: 'input', message })
   const text = JSON.stringify(entry)
   expect(text).not.toContain(secret)
@@ -45,7 +46,7 @@ test('parts of every type lose secrets in labels, provider options and files', (
     expect.stringContaining('hunter2'),
   )
   expect(text).not.toContain(btoa(secret).slice(0, 16))
-  expect(entry).toMatchObject({ message: { label: clean } })
+  expect(entry).toMatchObject({ message: { label: clean, data: { note: [shown] } } })
 })
 
 test.each<[string, NewEntry]>([

@@ -5,9 +5,10 @@ import {
   defineExtension,
   fillLabel,
   nearestName,
+  oneOf,
   trustedLabel,
 } from '@provost/core'
-import type { KnownKeys, LabelInit } from '@provost/core'
+import type { CheckedKeys, KnownKeys, LabelInit, OptionCheck } from '@provost/core'
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 
@@ -87,6 +88,17 @@ test('the compiler rejects an incomplete list of known names', () => {
   expect({ tokens: true } satisfies KnownKeys<Limits>).toBeDefined()
   // @ts-expect-error -- steps is not an option
   expect({ tokens: true, maxSteps: true, steps: true } satisfies KnownKeys<Limits>).toBeDefined()
+})
+
+test('a table of options checks their values, also of those that are left out', () => {
+  const table = { tokens: true, maxSteps: oneOf(1, 2) } satisfies CheckedKeys<Limits>
+  expect(() => checkOptions({ tokens: -1, maxSteps: 2 }, table, 'limit')).not.toThrow()
+  expect(() => checkOptions({}, table, 'limit')).not.toThrow()
+  expect(() => checkOptions({ maxSteps: 3 }, table, 'limit')).toThrow(
+    expect.objectContaining({ code: 'invalid-option', message: 'The option maxSteps of limit is 3.' }),
+  )
+  const needed: OptionCheck = (value, name, where) => checkChoice(value ?? null, [1], name, where)
+  expect(() => checkOptions({}, { maxSteps: needed }, 'limit')).toThrow('The option maxSteps of limit is null.')
 })
 
 test('an unknown value of an option is rejected with the list of known values', () => {

@@ -3,6 +3,9 @@ import { createHmac, hash as digest } from 'node:crypto'
 import type { EntryOf, Json } from '@provost/core'
 import { canonicalJson } from '@provost/core'
 
+import type { EffectRow } from './effect-row.ts'
+import { effectHash } from './effect-row.ts'
+
 /** One link of the chain: it represents an audit row by its hash. */
 export interface AuditLink {
   /** Counts from 1. */
@@ -35,8 +38,12 @@ export function linkOf(
   }
 }
 
+/** A row of the audit: a decision of an extension, or a change of an effect. */
+export type AuditRow = EntryOf<'audit'> | EffectRow
+
 /** Returns the hash of an audit row's content, time and run. It does not depend on the order of keys. */
-export function payloadHash(row: EntryOf<'audit'>): string {
+export function payloadHash(row: AuditRow): string {
+  if (!('decision' in row)) return effectHash(row)
   const { id, at, runId, step, agent, decision, by, rule, callId, sources, evidence, sandbox } = row
   // The keys are in canonical order, which saves sorting them.
   const said: Json = {

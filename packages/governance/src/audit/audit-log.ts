@@ -1,8 +1,10 @@
-import type { Entry, EntryOf, Extension, Fold, HookContext, Json, KnownKeys } from '@provost/core'
+import type { Entry, Extension, Fold, HookContext, Json, KnownKeys } from '@provost/core'
 import { checkOptions, defineExtension, isRecord } from '@provost/core'
 
 import { linkOf, payloadHash } from './audit-link.ts'
-import type { AuditLink } from './audit-link.ts'
+import type { AuditLink, AuditRow } from './audit-link.ts'
+import { effectRow } from './effect-row.ts'
+import type { OpenEffects } from './effect-row.ts'
 
 /** Options of {@link auditLog}. */
 export interface AuditLogOptions {
@@ -13,18 +15,22 @@ export interface AuditLogOptions {
 export const auditLogName = 'audit-log'
 
 interface Chain {
-  /** Audit entries without a link, oldest first. */
-  readonly open: readonly EntryOf<'audit'>[]
+  /** Rows without a link, oldest first. */
+  readonly open: readonly AuditRow[]
+  readonly effects: OpenEffects
   readonly last?: AuditLink
 }
 
 const chainFold: Fold<Chain> = {
   key: 'governance/audit-log',
-  initial: { open: [] },
+  initial: { open: [], effects: {} },
   apply(chain, entry) {
     if (entry.type === 'audit') return { ...chain, open: [...chain.open, entry] }
     const link = linkIn(entry)
-    return link ? { last: link, open: chain.open.filter(({ id }) => id !== link.entry) } : chain
+    if (link) return { ...chain, last: link, open: chain.open.filter(({ id }) => id !== link.entry) }
+    const { row, open: effects } = effectRow(chain.effects, entry)
+    if (!row && effects === chain.effects) return chain
+    return { ...chain, effects, ...(row && { open: [...chain.open, row] }) }
   },
 }
 
@@ -53,7 +59,7 @@ const optionKeys = {
 } satisfies KnownKeys<AuditLogOptions>
 
 /**
- * Chains the audit rows of a session: each link holds the hash of its row and of the previous link. The chain verifies
+ * Chains the audit rows of a session: decisions of extensions, and changes of effects. Each link holds the hash of its row and of the previous link. The chain verifies
  * after a row is deleted, but not after a row is changed, added or moved. Rows are linked before the next model call and
  * when the run ends or pauses. `verifyAudit` checks an export.
  *

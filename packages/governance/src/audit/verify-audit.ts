@@ -1,11 +1,13 @@
 import { timingSafeEqual } from 'node:crypto'
 
-import type { Entry, EntryOf, KnownKeys } from '@provost/core'
-import { checkOptions } from '@provost/core'
+import type { Entry, KnownKeys } from '@provost/core'
+import { checkOptions, checkArguments } from '@provost/core'
 
 import { linkOf, payloadHash } from './audit-link.ts'
-import type { AuditLink } from './audit-link.ts'
+import type { AuditLink, AuditRow } from './audit-link.ts'
 import { linkIn } from './audit-log.ts'
+import { effectRow } from './effect-row.ts'
+import type { EffectRow, OpenEffects } from './effect-row.ts'
 import { logsIn } from './exported-log.ts'
 
 /** A problem that {@link verifyAudit} found. */
@@ -35,8 +37,15 @@ export interface AuditReport {
   readonly deleted: readonly string[]
   /** Rows after the last link: written, but not linked yet. */
   readonly open: readonly string[]
+  /** What happened to effects, in order, with the names of the tools. */
+  readonly effects: readonly AuditedEffect[]
   /** The hash of the last link. Store it elsewhere to detect later whether the chain's end was removed. */
   readonly head?: string
+}
+
+/** One row about an effect: see {@link AuditReport.effects}. */
+export interface AuditedEffect extends EffectRow {
+  readonly toolName: string
 }
 
 /** Options of {@link verifyAudit}. */
@@ -65,6 +74,7 @@ const optionKeys = {
  */
 export function verifyAudit(exported: string | Iterable<Entry>, options: VerifyOptions = {}): AuditReport {
   checkOptions(options, optionKeys, 'verifyAudit')
+  if (typeof exported !== 'string') checkArguments('verifyAudit', [exported], ['entries'])
   const logs = logsIn(exported)
   const reports = (logs.length > 0 ? logs : [[]]).map((log, index) =>
     // The stored head belongs to the session's own log, not to those of its children.
@@ -77,15 +87,26 @@ export function verifyAudit(exported: string | Iterable<Entry>, options: VerifyO
     links: reports.reduce((sum, { links }) => sum + links, 0),
     deleted: reports.flatMap(({ deleted }) => deleted),
     open: reports.flatMap(({ open }) => open),
+    effects: reports.flatMap(({ effects }) => effects),
     ...(session?.head !== undefined && { head: session.head }),
   }
 }
 
 function verifyLog(log: readonly Entry[], options: VerifyOptions): AuditReport {
-  const rows = new Map<string, EntryOf<'audit'>>()
+  const rows = new Map<string, { readonly row: AuditRow; readonly offset: number }>()
+  const names = new Map<string, string>()
+  const effects: AuditedEffect[] = []
+  let under: OpenEffects = {}
   const links: { readonly link: AuditLink; readonly offset: number }[] = []
   for (const entry of log) {
-    if (entry.type === 'audit') rows.set(entry.id, entry)
+    if (entry.type === 'audit') rows.set(entry.id, { row: entry, offset: entry.offset })
+    for (const [callId, toolName] of namesIn(entry)) names.set(callId, toolName)
+    const { row, open } = effectRow(under, entry)
+    under = open
+    if (row) {
+      rows.set(row.id, { row, offset: entry.offset })
+      effects.push({ ...row, toolName: names.get(row.callId) ?? '' })
+    }
     const link = linkIn(entry)
     if (link) links.push({ link, offset: entry.offset })
   }
@@ -93,13 +114,13 @@ function verifyLog(log: readonly Entry[], options: VerifyOptions): AuditReport {
   const seen = new Set<string>()
   let last: AuditLink | undefined
   for (const { link } of links) {
-    addProblems(problems, link, last, rows.get(link.entry), options)
+    addProblems(problems, link, last, rows.get(link.entry)?.row, options)
     if (seen.has(link.entry)) problems.push(problem('link-twice', link.entry, 'The row has two links.'))
     seen.add(link.entry)
     last = link
   }
   const end = links.at(-1)?.offset ?? 0
-  const unlinked = [...rows.values()].filter(({ id }) => !seen.has(id))
+  const unlinked = [...rows].flatMap(([id, { offset }]) => (seen.has(id) ? [] : [{ id, offset }]))
   for (const { id, offset } of unlinked) {
     // Written as `!(a > b)` so that a row without an offset is reported too.
     if (!(offset > end))
@@ -114,6 +135,7 @@ function verifyLog(log: readonly Entry[], options: VerifyOptions): AuditReport {
     links: links.length,
     deleted: [...seen].filter((id) => !rows.has(id)),
     open: unlinked.filter(({ offset }) => offset > end).map(({ id }) => id),
+    effects,
     ...(last && { head: last.hash }),
   }
 }
@@ -122,7 +144,7 @@ function addProblems(
   found: AuditProblem[],
   link: AuditLink,
   before: AuditLink | undefined,
-  row: EntryOf<'audit'> | undefined,
+  row: AuditRow | undefined,
   { key }: VerifyOptions,
 ): void {
   if (link.n !== (before?.n ?? 0) + 1 || link.previous !== (before?.hash ?? '')) {
@@ -136,6 +158,15 @@ function addProblems(
     found.push(problem('link-changed', link.entry, 'The hash of the link does not match its content.'))
   if (row && payloadHash(row) !== link.payload)
     found.push(problem('row-changed', link.entry, 'The row does not match its link.'))
+}
+
+/** Returns the calls that an entry makes, with the names of their tools. */
+function namesIn(entry: Entry): readonly (readonly [callId: string, toolName: string])[] {
+  if (entry.type === 'call' && entry.op === 'planned') return [[entry.callId, entry.toolName]]
+  if (entry.type !== 'message') return []
+  return entry.message.content.flatMap((part) =>
+    part.type === 'tool-call' ? [[part.callId, part.toolName] as const] : [],
+  )
 }
 
 /** Compares hashes. With a key, the comparison takes constant time so that it does not leak the expected hash. */

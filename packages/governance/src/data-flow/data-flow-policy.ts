@@ -7,35 +7,22 @@ import type {
   KnownKeys,
   Message,
   MovedKeys,
-  Steps,
   ToolCall,
-  ToolInfo,
 } from '@provost/core'
-import {
-  checkChoice,
-  checkOptions,
-  defineExtension,
-  isPromise,
-  joinLabels,
-  ProvostError,
-  toErrorInfo,
-  toJson,
-} from '@provost/core'
+import { checkChoice, checkOptions, defineExtension, ProvostError, toErrorInfo, toJson } from '@provost/core'
 
-import { argumentOrigins } from '../provenance/argument-origin.ts'
-import { roleValuesOf } from '../provenance/argument-role.ts'
-import type { DataFlowRule, Implied, RuleAnswer, Sink, TracedValue } from '../provenance/data-flow-rule.ts'
-import { knowledgeOf, originSteps } from '../provenance/origin.ts'
-import type { Knowledge } from '../provenance/origin.ts'
-import type { Provenance } from '../provenance/provenance-state.ts'
-import { provenanceFold } from '../provenance/provenance.ts'
-import { secretArguments, secretLabel } from '../provenance/secret-argument.ts'
-import { forgetForms } from '../wording/exact-form.ts'
+import { policyName } from '../contracts/counted-calls.ts'
+import type { ContractOptions } from '../contracts/turn-contracts.ts'
+import { isSink, turnContracts } from '../contracts/turn-contracts.ts'
+import type { DataFlowRule } from '../provenance/data-flow-rule.ts'
 import { answerCall } from './answer-sink.ts'
 import { classicPreset, lethalTrifecta } from './classic-preset.ts'
-import { impliedByWords, settledIntent } from './intent-match.ts'
+import { settledIntent } from './intent-match.ts'
 import type { IntentFunction } from './intent-match.ts'
-import { intentPreset } from './intent-preset.ts'
+import { impliedTool, intentPreset } from './intent-preset.ts'
+import type { Decision, JudgeOptions } from './judge-sink.ts'
+import { isAnswer, judgeSink } from './judge-sink.ts'
+import { remedyOf, withoutApprover } from './remedy.ts'
 
 /** Sets of rules: `intent` is the default, `classic` has the rules of comparable tools. */
 export const presets: { readonly intent: readonly DataFlowRule[]; readonly classic: readonly DataFlowRule[] } =
@@ -57,14 +44,13 @@ export interface DataFlowPolicyOptions {
   readonly outputIsSink?: boolean
   /** Returns the readers of a destination, as labels name them. Default: the destination itself. */
   readonly readers?: (destination: string) => readonly string[]
+  /**
+   * Contracts between the human's turn and the calls of a run. `false` turns them off. Default: on with the rule `intent`,
+   * unless the option `intent` is given.
+   */
+  readonly contracts?: boolean | ContractOptions
   /** Returns the names of the sink tools that the user's words imply, from `ctx.intent` only. Default: a lexicon. */
   readonly intent?: IntentFunction
-}
-
-/** The decision on one sink, and the rule that made it. */
-interface Decision {
-  readonly rule: string
-  readonly answer: Exclude<RuleAnswer, { allow: true }>
 }
 
 const blocked = 'dataflow_policy_blocked'
@@ -78,6 +64,7 @@ const optionKeys = {
   outputIsSink: true,
   readers: true,
   intent: true,
+  contracts: true,
 } satisfies KnownKeys<DataFlowPolicyOptions>
 
 const movedKeys: MovedKeys = {
@@ -107,19 +94,32 @@ export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknow
       hint: "Use 'shadow' to audit decisions, or 'enforce' to apply them.",
     })
   }
-  const policy = { ...options, rules: rulesOf(options) }
+  const rules = rulesOf(options)
+  const { contracts = options.intent === undefined && rules.includes(impliedTool) } = options
+  const terms = contractOptions(contracts)
+  const policy: Policy = { ...options, rules, terms, turns: turnContracts(terms ?? {}) }
   return defineExtension({
-    name: 'data-flow-policy',
+    name: policyName,
     scope: 'tree',
     ...((mode === 'shadow' || options.onViolation === 'deny') && { asks: false }),
+    watches: () => ({ ops: ['run'], events: false }),
     hooks: {
+      around: (op, next, ctx) => (op.kind === 'run' ? policy.turns.whileItRuns(ctx, next) : next()),
       'tool.call': (call, ctx) => {
-        const { effect } = call.tool
-        if (effect === 'none' || effect === 'read') return undefined
-        return mode === 'shadow' ? observe(policy, call, ctx) : govern(policy, call, ctx)
+        if (!isSink(call.tool)) return undefined
+        const judged = mode === 'shadow' ? observe(policy, call, ctx) : govern(policy, call, ctx)
+        return judged.finally(() => policy.turns.release(call.callId))
       },
-      ...((options.intent || outputIsSink) && {
+      ...(terms && {
+        async 'tool.result'(result, ctx) {
+          await policy.turns.giveBack(result, ctx)
+          return undefined
+        },
+      }),
+      ...((terms || options.intent || outputIsSink) && {
         async 'model.request'(_, ctx) {
+          // Derive the contract before anything untrusted is read. If this fails, the sink derives it again.
+          if (terms && ctx.tools.some(isSink)) await policy.turns.contractOf(ctx).catch(() => undefined)
           // Settle the intent before the next answer is read. If the function throws, the sink calls it again.
           if (options.intent) await settledIntent(options.intent, ctx).catch(() => [])
           const { integrity, confidentiality } = ctx.view.label
@@ -133,7 +133,16 @@ export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknow
   })
 }
 
-type Policy = DataFlowPolicyOptions & { readonly rules: readonly DataFlowRule[] }
+type Policy = DataFlowPolicyOptions & JudgeOptions
+
+const contractKeys = { planner: true, confirm: true } satisfies KnownKeys<ContractOptions>
+
+function contractOptions(contracts: boolean | ContractOptions): ContractOptions | undefined {
+  if (typeof contracts === 'boolean') return contracts ? {} : undefined
+  checkOptions(contracts, contractKeys, 'dataFlowPolicy contracts')
+  checkChoice(contracts.confirm, ['always', 'doubtful', 'never'], 'confirm', 'dataFlowPolicy contracts')
+  return contracts
+}
 
 function rulesOf({ rules = presets.intent, guardTrifecta }: DataFlowPolicyOptions): readonly DataFlowRule[] {
   if (guardTrifecta === undefined) return rules
@@ -144,8 +153,9 @@ function rulesOf({ rules = presets.intent, guardTrifecta }: DataFlowPolicyOption
 /** Audits without a decision. A shadow policy never fails a run, so errors are audited too. */
 async function observe(policy: Policy, call: ToolCall, ctx: HookContext): Promise<undefined> {
   try {
-    const decision = await decide(policy, call, ctx)
+    const decision = await judgeSink(policy, call, ctx)
     if (decision) await audit(ctx, policy, call, decision, isDeclassified(policy, call) ? 'declassified' : 'flagged')
+    await count(policy, call, ctx)
   } catch (thrown) {
     await auditFailure(ctx, call, thrown, 'flagged').catch(() => {})
   }
@@ -155,27 +165,29 @@ async function observe(policy: Policy, call: ToolCall, ctx: HookContext): Promis
 async function govern(policy: Policy, call: ToolCall, ctx: HookContext): Promise<CallAnswer | undefined> {
   let decision: Decision | undefined
   try {
-    decision = await decide(policy, call, ctx)
+    decision = await judgeSink(policy, call, ctx)
   } catch (thrown) {
     await auditFailure(ctx, call, thrown, 'blocked')
     return { deny: 'The policy failed to check this call, so the call did not run.', code: blocked }
   }
-  if (!decision) return undefined
-  const { answer } = decision
-  if (isDeclassified(policy, call)) {
-    await audit(ctx, policy, call, decision, 'declassified')
+  const isApproved = ctx.approval?.decision === 'approve'
+  if (!decision || isDeclassified(policy, call)) {
+    if (decision) await audit(ctx, policy, call, decision, 'declassified')
+    await count(policy, call, ctx)
     return undefined
   }
+  const { answer } = decision
   if ('deny' in answer) {
     await audit(ctx, policy, call, decision, 'blocked')
     return { deny: answer.deny, code: blocked }
   }
   if (policy.onViolation === 'deny') {
     await audit(ctx, policy, call, decision, 'blocked')
-    return { deny: 'This call needs human approval, which is not available. Continue without it.', code: blocked }
+    return { deny: withoutApprover(decision.rule), code: blocked }
   }
   // The approval is bound to the arguments: the loop checks whether it applies to these.
-  await audit(ctx, policy, call, decision, ctx.approval?.decision === 'approve' ? 'declassified' : 'flagged')
+  await audit(ctx, policy, call, decision, isApproved ? 'declassified' : 'flagged')
+  if (isApproved) await count(policy, call, ctx, decision)
   return { ask: answer.ask }
 }
 
@@ -194,98 +206,15 @@ async function governAnswer(
   return { message: { content: [...rest, { type: 'text', text: 'The answer was withheld by a policy.' }] } }
 }
 
+/** Counts a call that is about to run. If its approval was about the contract as a whole, that is recorded too. */
+async function count({ terms, turns }: Policy, call: ToolCall, ctx: HookContext, decision?: Decision): Promise<void> {
+  if (!terms || isAnswer(call.tool, ctx)) return
+  if (decision?.confirms) await turns.confirm(ctx)
+  await turns.count(call, ctx)
+}
+
 function isDeclassified({ declassifySinks = [] }: Policy, { tool }: ToolCall): boolean {
   return declassifySinks.includes(tool.name)
-}
-
-/** Returns the first decision of the rules, or undefined to allow the call. */
-async function decide(policy: Policy, call: ToolCall, ctx: HookContext): Promise<Decision | undefined> {
-  try {
-    const sink = await sinkOf(policy, call, ctx)
-    for (const rule of policy.rules) {
-      const answer = await rule(sink, ctx)
-      if (!answer) continue
-      if ('allow' in answer) return undefined
-      if ('deny' in answer) return { rule: rule.name || 'rule', answer }
-      if ('ask' in answer) {
-        const ask = { origins: argumentOrigins(sink.values), ...answer.ask }
-        return { rule: rule.name || 'rule', answer: { ask } }
-      }
-      throw new ProvostError('invalid-answer', `The rule ${rule.name} returned an invalid answer.`, {
-        hint: 'Return { deny }, { ask } or { allow: true }, or undefined to continue with the next rule.',
-      })
-    }
-    return undefined
-  } finally {
-    forgetForms()
-  }
-}
-
-async function sinkOf(policy: Policy, call: ToolCall, ctx: HookContext): Promise<Sink> {
-  const folding = ctx.foldInTurns(provenanceFold)
-  const provenance = isPromise(folding) ? await folding : folding
-  if (!provenance)
-    throw new ProvostError('empty-log', 'The log is empty, so the data-flow policy cannot judge the call.')
-  const known = knowledgeOf(provenance, ctx)
-  const tracing = ctx.inTurns(traced(provenance, known, call, ctx))
-  const { values, hits } = isPromise(tracing) ? await tracing : tracing
-  // The runtime replaces secret tokens in tool arguments only, not in answers.
-  const secrets = call.tool.name === 'answer' && !known.tools.has('answer') ? [] : secretArguments(call, values)
-  // An approver of edited arguments vouches for their integrity, not for their confidentiality.
-  const { confidentiality, readers } = ctx.view.label
-  const label = joinLabels(
-    call.label,
-    { integrity: 'trusted', confidentiality, ...(readers && { readers }), sources: [] },
-    ...(secrets.length > 0 ? [secretLabel] : []),
-  )
-  return {
-    call: { ...call, label },
-    values,
-    hits,
-    secrets,
-    implied: await impliedOf(policy, call.tool, ctx, known, values),
-    readers: policy.readers ?? ((destination) => [destination]),
-    known,
-  }
-}
-
-/** Traces the values of a call to their origins, and finds the spans of untrusted texts in them. */
-function* traced(
-  provenance: Provenance,
-  known: Knowledge,
-  call: ToolCall,
-  ctx: HookContext,
-): Steps<Pick<Sink, 'values' | 'hits'>> {
-  for (const text of ctx.intent) yield* exemptOnce(provenance, text)
-  const values: TracedValue[] = []
-  for (const row of roleValuesOf(call)) {
-    if (values.length % 64 === 63) yield
-    values.push({ ...row, origin: yield* originSteps(row.value, call.tool, known) })
-  }
-  return { values, hits: yield* provenance.index.inSteps.check(call.input) }
-}
-
-const exempted = new WeakMap<object, WeakSet<Message>>()
-
-/** Exempts the words of the user: they are never evidence against a call. */
-function* exemptOnce(provenance: Provenance, message: Message): Steps<void> {
-  let seen = exempted.get(provenance)
-  if (!seen) exempted.set(provenance, (seen = new WeakSet()))
-  if (seen.has(message)) return
-  for (const part of message.content) if (part.type === 'text') yield* provenance.index.inSteps.exempt(part.text)
-  seen.add(message)
-}
-
-async function impliedOf(
-  policy: Policy,
-  tool: ToolInfo,
-  ctx: HookContext,
-  known: Knowledge,
-  values: readonly TracedValue[],
-): Promise<Implied> {
-  if (tool.name === 'answer' && !known.tools.has('answer')) return 'asked'
-  if (!policy.intent) return impliedByWords(tool, ctx, known, values)
-  return (await settledIntent(policy.intent, ctx)).includes(tool.name) ? 'asked' : 'no'
 }
 
 type Row = 'flagged' | 'blocked' | 'declassified'
@@ -296,12 +225,14 @@ async function audit(ctx: HookContext, { mode }: Policy, call: ToolCall, decisio
   const reason = asked ? answer.ask.reason : answer.deny
   const given = asked ? answer.ask.evidence : answer.evidence
   const by = ctx.approval?.by
+  const remedy = row === 'declassified' ? undefined : remedyOf(rule)
   const evidence: Json = toJson({
     mode,
     decision: asked ? 'ask' : 'deny',
     tool: call.tool.name,
     reason,
     ...(row === 'declassified' && { by: by ?? 'declassifySinks' }),
+    ...(remedy !== undefined && { remedy }),
     ...(given !== undefined && { evidence: given }),
   })
   await ctx.audit(row, { rule, callId: call.callId, sources: call.label.sources, evidence })

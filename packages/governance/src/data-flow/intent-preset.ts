@@ -1,4 +1,4 @@
-import type { ArgRole, HookContext, Json, Steps } from '@provost/core'
+import type { ArgRole, Steps } from '@provost/core'
 import { finish } from '@provost/core'
 
 import type { DataFlowRule, RuleAnswer, Sink, TracedValue } from '../provenance/data-flow-rule.ts'
@@ -11,6 +11,7 @@ import {
   isOwn,
   isRecordNamed,
   isRecordTold,
+  isTitleSaid,
   isMentionedBySource,
   namesOthers,
   originSteps,
@@ -22,6 +23,7 @@ import { longText } from '../text/long-text.ts'
 import { plainForm, withoutEscapes } from '../text/plain-form.ts'
 import { hostOf, isHandle, isUrl, urlsIn } from '../wording/address.ts'
 import { exactForm, exactFormSteps, holds, looseForm, wordsOf } from '../wording/exact-form.ts'
+import { brief, differenceOf, evidenceOf } from './evidence.ts'
 import { isAboutPages } from './intent-match.ts'
 
 /** Roles of arguments that decide the destination, the account and the subject of a call. */
@@ -43,7 +45,8 @@ export const confidentiality: DataFlowRule = (sink) => {
   }
   // The user named no such destination, and it lacks clearance: deny without an approval request.
   const foreign = closed.find(({ origin }) => origin.kind === 'prose' || origin.kind === 'value')
-  if (foreign) return { deny: 'Confidential data may not go there.', evidence }
+  if (foreign)
+    return { deny: 'Confidential data may not go there. Leave it out, or use a destination of the user.', evidence }
   return {
     ask: { reason: `${sink.call.tool.name} would send secret data to a reader without clearance`, evidence },
   }
@@ -103,7 +106,7 @@ function decoded(text: string): string {
  * Judges calls that carry only an address. The user must have written the address. Otherwise a source that the user
  * pointed at contains it whole, was not itself fetched, and the user's words are about pages or about this address.
  */
-export const fetchedAddress: DataFlowRule = (sink, ctx) => {
+export const fetchedAddress: DataFlowRule = (sink) => {
   if (!isTainted(sink) || !isFetch(sink)) return undefined
   const open = sink.values.filter(({ role, origin }) => role === 'destination' && !isVouchedFor(origin))
   for (const one of open) {
@@ -111,7 +114,7 @@ export const fetchedAddress: DataFlowRule = (sink, ctx) => {
     const places =
       origin.kind === 'prose' ? origin.sources : 'leaves' in origin ? origin.leaves.map(({ source }) => source) : []
     const meant =
-      speaksOfPages(one.value, sink, ctx) &&
+      speaksOfPages(one.value, sink) &&
       places.some((source) => isDesignated(source, sink.known) && !isFetched(source, sink.known))
     // A planted address stays suspect even if other sources contain it too.
     if (!meant) {
@@ -130,8 +133,8 @@ export const fetchedAddress: DataFlowRule = (sink, ctx) => {
  * Returns whether the user's words are about pages, or contain a word of this address that does not name a source.
  * Depends on the language of the request.
  */
-function speaksOfPages(address: string, { known }: Sink, ctx: HookContext): boolean {
-  if (isAboutPages(ctx)) return true
+function speaksOfPages(address: string, { known, turn }: Sink): boolean {
+  if (isAboutPages({ messages: turn })) return true
   return wordsOf(address).some(
     (word) => word.length >= 5 && known.userTexts.some((text) => holds(text, word)) && !isKeyOfCall(word, known),
   )
@@ -222,6 +225,9 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
     // A plain name refers to a person in the tool's own directory, unless the user named other people.
     // A payment goes to any account of that name, so a plain name is not enough.
     const pays = sink.values.some((other) => other.role === 'amount')
+    // `All participants of the event` names the people of a record by its title.
+    const isRelated = sink.contract?.contract.relations === true && role === 'destination'
+    if (isRelated && !pays && origin.leaves.some((leaf) => isTitleSaid(leaf, known))) return true
     if (isHandle(value) && !pays) return isNamed(value, known) || !namesOthers(origin.leaves, known)
     return value.includes('@') && isNamed(value, known)
   }
@@ -249,9 +255,9 @@ function isDictated({ known }: Sink, { role, value }: TracedValue): boolean {
 
 /** Judges links and encoded text in outgoing content: a recipient takes both as the user's own. */
 export const disguisedContent: DataFlowRule = (sink, ctx) =>
-  isTainted(sink) && sink.call.tool.effect === 'egress' ? ctx.inTurns(disguisedContentSteps(sink, ctx)) : undefined
+  isTainted(sink) && sink.call.tool.effect === 'egress' ? ctx.inTurns(disguisedContentSteps(sink)) : undefined
 
-function* disguisedContentSteps(sink: Sink, ctx: HookContext): Steps<RuleAnswer | undefined> {
+function* disguisedContentSteps(sink: Sink): Steps<RuleAnswer | undefined> {
   for (const one of sink.values) {
     if (one.role !== 'content') continue
     const hidden = yield* firstHidden(one.value, sink)
@@ -270,7 +276,7 @@ function* disguisedContentSteps(sink: Sink, ctx: HookContext): Steps<RuleAnswer 
       const sources =
         origin.kind === 'prose' ? origin.sources : 'leaves' in origin ? origin.leaves.map(({ source }) => source) : []
       const meant = sources.some((source) => isDesignated(source, sink.known) && !isFetched(source, sink.known))
-      if (meant && speaksOfPages(address, sink, ctx)) continue
+      if (meant && speaksOfPages(address, sink)) continue
       const link = { ...one, value: address, origin }
       return {
         ask: {
@@ -304,15 +310,16 @@ function linksIn(text: string): ReadonlySet<string> {
 const disguises: ReadonlySet<string> = new Set(['base64', 'base64url', 'hex', 'reversed', 'rot13'])
 
 /** Requires that the user's words imply the tool. Depends on the language of the request. */
-export const impliedTool: DataFlowRule = (sink) => {
+export const impliedTool: DataFlowRule = named('intent', (sink) => {
   if (!isTainted(sink) || sink.implied === 'asked' || sink.implied === 'delegated') return undefined
   const { tool, label } = sink.call
   const reason =
     sink.implied === 'no'
       ? `the user's words do not ask for ${tool.name}, and the agent has read untrusted content`
       : `the user's words do not show whether they ask for ${tool.name}`
-  return { ask: { reason, evidence: { sources: label.sources } } }
-}
+  const differs = sink.contract && differenceOf(sink, { differs: 'no clause of the request asks for this call' })
+  return { ask: { reason, evidence: { sources: label.sources, ...differs } } }
+})
 
 function isVouchedFor({ kind }: Origin): boolean {
   return kind === 'own' || kind === 'trusted'
@@ -324,7 +331,7 @@ const tainted = new WeakMap<Sink, boolean>()
  * Returns whether an outsider may have caused a call. Before untrusted content is read, only the author of a remote
  * tool's definition can: the call goes to an address, or forwards a link, that the definition mentions.
  */
-function isTainted(sink: Sink): boolean {
+export function isTainted(sink: Sink): boolean {
   if (sink.call.label.integrity === 'untrusted') return true
   let found = tainted.get(sink)
   if (found === undefined) tainted.set(sink, (found = isSuggestedByTool(sink)))
@@ -348,35 +355,6 @@ function isSuggestedByTool({ call, values, known }: Sink): boolean {
   })
 }
 
-/** Returns the origin of a value as evidence for a human: names, places, and no text beyond the value. */
-export function evidenceOf(sink: Sink, one: TracedValue): { readonly [key: string]: Json } {
-  const { origin, path, role, value } = one
-  const hit = sink.hits.find((each) => each.path === path)
-  return {
-    tool: sink.call.tool.name,
-    argument: path,
-    role,
-    value: brief(value),
-    origin: origin.kind,
-    from: placesOf(origin),
-    ...(hit && { span: { source: hit.source, start: hit.span[0], end: hit.span[1], view: hit.view } }),
-  }
-}
-
-function placesOf(origin: Origin): Json {
-  if ('leaves' in origin) {
-    return origin.leaves
-      .slice(0, 4)
-      .map(({ source, pointer }) => ({ source: source.name, labelled: [...source.label.sources], place: pointer }))
-  }
-  if (origin.kind !== 'prose') return []
-  return origin.sources.slice(0, 4).map((source) => ({ source: source.name, labelled: [...source.label.sources] }))
-}
-
-function brief(value: string): string {
-  return value.length > 80 ? `${value.slice(0, 79)}…` : value
-}
-
 /** The default rules, in order: rules that deny come before rules that ask. */
 export const intentPreset: readonly DataFlowRule[] = Object.freeze([
   named('secret-argument', secretArgument),
@@ -385,7 +363,7 @@ export const intentPreset: readonly DataFlowRule[] = Object.freeze([
   named('fetched-address', fetchedAddress),
   named('argument-origin', argumentOrigin),
   named('disguised-content', disguisedContent),
-  named('intent', impliedTool),
+  impliedTool,
 ])
 
 /** Returns a rule with the name that the audit records. */

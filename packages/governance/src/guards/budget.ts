@@ -174,7 +174,7 @@ function leftOf({ tokens, cost, steps }: Grant, spent: Tally): Grant {
 }
 
 function ends(ctx: HookContext, over: string): Stop {
-  return ctx.stop(exceeded, over)
+  return ctx.stop(exceeded, over, 'Raise the limit in budget({ … }), then resume the run.')
 }
 
 /** Returns a message about the first limit that is used up. */

@@ -1,7 +1,7 @@
 import { checkChoice, checkOptions, defineExtension, escapePointer, isRecord } from '@provost/core'
 import type { Extension, Json, JsonPointer, KnownKeys, Steps } from '@provost/core'
 
-import { escapeFor, isSafeFor } from '../text/escape-for.ts'
+import { boundaryNames, escapeFor, isSafeFor } from '../text/escape-for.ts'
 import type { Boundary } from '../text/escape-for.ts'
 import { headerBoundary, isBody } from './header-name.ts'
 
@@ -12,7 +12,10 @@ export interface ProtocolGuardOptions {
    * independent of its name: `{ compare: { '/from': 'text', '/to': 'text' } }`.
    */
   readonly boundaries?: Readonly<Record<string, Readonly<Record<JsonPointer, Boundary | 'text'>>>>
-  /** `deny` denies the call with a reason; `escape` runs the call with escaped arguments. Default `deny`. */
+  /**
+   * `deny` denies the call with a reason; `escape` runs the call with escaped arguments. Arguments that a later extension
+   * rewrote are denied in both cases. Default `deny`.
+   */
   readonly onViolation?: 'deny' | 'escape'
 }
 
@@ -33,6 +36,8 @@ const optionKeys = {
  * `host`, all under `headers`, …) are checked for every tool, at any depth, also in JSON text. Other arguments are checked
  * if `boundaries` lists them. A text such as `body` or `content` may have several lines.
  *
+ * @throws ProvostError `unknown-option`, `invalid-option`
+ *
  * @example
  * protocolGuard({ boundaries: { notify: { '/line': 'log-line' } } })
  */
@@ -40,6 +45,14 @@ export function protocolGuard(options: ProtocolGuardOptions = {}): Extension<unk
   checkOptions(options, optionKeys, 'protocolGuard')
   const { boundaries = {}, onViolation = 'deny' } = options
   checkChoice(onViolation, ['deny', 'escape'], 'onViolation', 'protocolGuard')
+  for (const [toolName, places] of Object.entries(boundaries))
+    for (const [pointer, place] of Object.entries(places))
+      checkChoice(
+        place,
+        ['text', ...boundaryNames],
+        `boundaries.${toolName}[${JSON.stringify(pointer)}]`,
+        'protocolGuard',
+      )
   return defineExtension({
     name: 'protocol-guard',
     scope: 'tree',
@@ -63,13 +76,15 @@ export function protocolGuard(options: ProtocolGuardOptions = {}): Extension<unk
         )
         const args = await ctx.inTurns(checked)
         if (violations.length === 0) return undefined
-        await ctx.audit(onViolation === 'deny' ? 'blocked' : 'flagged', {
+        // Final arguments can no longer be escaped.
+        const escapes = onViolation === 'escape' && !ctx.final
+        await ctx.audit(escapes ? 'flagged' : 'blocked', {
           rule: 'protocol-guard',
           callId: call.callId,
           sources: call.label.sources,
           evidence: { tool: call.tool.name, violations },
         })
-        if (onViolation === 'escape') return { args }
+        if (escapes && isRecord(args)) return { args }
         const places = violations.slice(0, 5).map(({ path, boundary }) => `${path} (${boundary})`)
         return {
           deny: `These arguments contain characters that are not allowed there: ${places.join(', ')}. Use plain text on one line.`,

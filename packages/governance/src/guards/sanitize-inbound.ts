@@ -1,4 +1,4 @@
-import { checkOptions, defineExtension, joinLabels, ProvostError, toJson } from '@provost/core'
+import { checkOptions, defineExtension, joinLabels, ProvostError, toJson, checkArguments } from '@provost/core'
 import type {
   Extension,
   HookContext,
@@ -49,6 +49,7 @@ const optionKeys = {
  * createAgent({ name: 'clerk', model, tools: [readMail], extensions: [sanitizeInbound({ policy: 'strip+wrap' })] })
  */
 export function sanitizeInbound(options: SanitizeInboundOptions): Extension<unknown> {
+  checkArguments('sanitizeInbound', [options], ['object'])
   checkOptions(options, optionKeys, 'sanitizeInbound')
   const { policy, locale = 'en' } = options
   if (!isPolicy(policy) || !Object.hasOwn(preambles, locale)) {
@@ -91,13 +92,19 @@ async function sanitize(result: ToolResult, policy: InboundPolicy, ctx: HookCont
   const counts = new Map<InboundKind, number>()
   const samples: { kind: InboundKind; text: string }[] = []
   const strips = policy === 'strip' || policy === 'strip+wrap'
+  let altered = false
+  function stripped(text: string, findings: readonly InboundFinding[]): string {
+    const rest = stripInbound(text, findings)
+    altered ||= rest !== text
+    return rest
+  }
   function* clean(text: string): Steps<string> {
     const findings = yield* inspectSteps(text)
     for (const finding of findings) note(finding, text, counts, samples)
-    return strips ? stripInbound(text, findings) : text
+    return strips ? stripped(text, findings) : text
   }
   function* strip(text: string): Steps<string> {
-    return stripInbound(text, yield* inspectSteps(text))
+    return stripped(text, yield* inspectSteps(text))
   }
   const output = await ctx.inTurns(changed(result.output, clean))
   const value = result.value === undefined || !strips ? result.value : await ctx.inTurns(cleanJson(result.value, strip))
@@ -110,7 +117,8 @@ async function sanitize(result: ToolResult, policy: InboundPolicy, ctx: HookCont
       evidence,
     })
   }
-  if (policy === 'flag') return undefined
+  // A result with another output loses the code of its error.
+  if (policy === 'flag' || (policy === 'strip' && !altered)) return undefined
   // Marks are for the model only. A composite works with the unmarked value.
   const wrap = (policy === 'wrap' || policy === 'strip+wrap') && result.parentCallId === undefined
   const mark = wrap ? await ctx.memo('mark', () => ctx.uuid()) : ''

@@ -1,6 +1,7 @@
-import type { Answer, Ask, HookContext, RoleValue, ToolCall } from '@provost/core'
+import type { Answer, Ask, HookContext, Message, RoleValue, ToolCall } from '@provost/core'
 
 import type { TaintHit } from '../taint/taint-hit.ts'
+import type { ContractView } from './contract.ts'
 import type { Knowledge, Origin } from './origin.ts'
 import type { SecretArgument } from './secret-argument.ts'
 
@@ -24,6 +25,10 @@ export interface Sink {
   readonly secrets: readonly SecretArgument[]
   /** Whether the user's words imply the tool. `unknown`: the lexicon lacks the words of the request or of the tool. */
   readonly implied: Implied
+  /** What the turn allows, and how many calls it has used. Absent where the policy derives no contracts. */
+  readonly contract?: ContractView
+  /** The human's messages of the present turn. Tools are implied by these alone; values may be in earlier ones. */
+  readonly turn: readonly Message[]
   /** Returns the readers of a destination. */
   readonly readers: (destination: string) => readonly string[]
   /** What the run has read so far. */

@@ -11,7 +11,7 @@ export interface Leaf {
   readonly pointer: string
   /** The tool declares that no outsider can write this field. */
   readonly systemMade: boolean
-  /** All values of the same record. */
+  /** All values of the same record. An item of a list belongs to the record around the list. */
   readonly record: readonly { readonly value: string; readonly systemMade: boolean }[]
 }
 
@@ -45,12 +45,14 @@ type Records = Map<string, { value: string; systemMade: boolean }[]>
 function keepSome(index: LeafIndex, source: Source, found: readonly OutputValue[], records: Records): void {
   for (const { pointer, value, trusted } of found) {
     if (pointer === '' || value.length > longestLeaf) continue
-    const parent = pointer.slice(0, pointer.lastIndexOf('/'))
+    const isItem = /\/\d+$/.test(pointer)
+    const list = above(pointer)
+    const parent = isItem ? above(list) : list
     let record = records.get(parent)
     if (!record) records.set(parent, (record = []))
     const form = looseForm(value)
-    // The items of a plain list do not form a record.
-    if (record.length <= mostInRecord && !/\/\d+$/.test(pointer)) record.push({ value: form, systemMade: trusted })
+    // The items of a plain list do not form a record of their own.
+    if (record.length <= mostInRecord && !isItem) record.push({ value: form, systemMade: trusted })
     const leaf: Leaf = { source, pointer, systemMade: trusted, record }
     const known = index.leaves.get(form)
     if (!known) index.leaves.set(form, [leaf])
@@ -60,6 +62,10 @@ function keepSome(index: LeafIndex, source: Source, found: readonly OutputValue[
     if (values) values.add(form)
     else index.columns.set(column, new Set([form]))
   }
+}
+
+function above(pointer: string): string {
+  return pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')))
 }
 
 /** Returns the column of a value: the tool, and the pointer without row numbers. */

@@ -2,7 +2,7 @@ import type { ArgRole, HookContext, Message, Steps, ToolInfo } from '@provost/co
 import { finish, isRecord, textOf } from '@provost/core'
 
 import { longText } from '../text/long-text.ts'
-import { namesIn } from '../wording/address.ts'
+import { bareAddress, isUrl, namesIn } from '../wording/address.ts'
 import { exactForm, exactFormSteps, holds, looseForm, looseFormSteps, wordsOf } from '../wording/exact-form.ts'
 import { isKnownWord } from '../wording/semantic-class.ts'
 import { roleValuesOf } from './argument-role.ts'
@@ -70,9 +70,11 @@ export function knowledgeOf(provenance: Provenance, ctx: HookContext): Knowledge
 export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): Steps<Origin> {
   const isLong = value.length > longText
   const exact = isLong ? yield* exactFormSteps(value) : exactForm(value)
+  const bare = bareForm(exact)
   if (
     exact === '' ||
     isOwn(exact, known) ||
+    (bare !== exact && isOwn(bare, known)) ||
     isFrozen(exact, known) ||
     (known.provenance.approved.size > 0 &&
       known.provenance.approved.has(approvalKey(tool.name, definitionHash(tool), value)))
@@ -93,6 +95,12 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
   // The original source tells a human more than a note that repeats it.
   const first = sources.filter(({ isNote }) => !isNote)
   return sources.length > 0 ? { kind: 'prose', sources: first.length > 0 ? first : sources } : { kind: 'nowhere' }
+}
+
+/** Returns a web address in the form that is compared: the user seldom writes the scheme. */
+function bareForm(exact: string): string {
+  const bare = bareAddress(exact)
+  return bare !== exact && isUrl(bare) ? bare : exact
 }
 
 const descriptions = new WeakMap<ToolInfo, string>()

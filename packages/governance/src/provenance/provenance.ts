@@ -5,6 +5,7 @@ import {
   finish,
   isRecord,
   labelOf,
+  opensCalls,
   purposeOf,
   textOf,
   trustedLabel,
@@ -37,10 +38,11 @@ function* readInto(state: Provenance, entry: Entry): Steps<Provenance> {
 function* read(state: Provenance, entry: Entry): Steps<void> {
   switch (entry.type) {
     case 'message':
-      yield* readMessage(state, entry.message, entry.via, purposeOf(entry) === 'handoff-note')
+      if (opensCalls(entry)) yield* readAnswer(state, entry.message)
+      else yield* readMessage(state, entry.message, purposeOf(entry) === 'handoff-note')
       break
     case 'view':
-      for (const message of entry.with) yield* readMessage(state, message, 'view', false)
+      for (const message of entry.with) yield* readMessage(state, message, false)
       break
     case 'call':
       if (entry.op === 'planned') yield* readPlanned(state, entry)
@@ -69,20 +71,21 @@ function* read(state: Provenance, entry: Entry): Steps<void> {
   }
 }
 
-function* readMessage(state: Provenance, message: Message, via: string, isNote: boolean): Steps<void> {
-  const { role, content } = message
-  if (via === 'model') {
-    for (const part of content) {
-      if (part.type === 'tool-call') {
-        const { callId, toolName, input } = part
-        state.calls.set(callId, { toolName, input, clean: labelOf(message).integrity === 'trusted' })
-      }
-      // The result of a provider's own tool comes from outside and has no separate entry.
-      if (part.type === 'tool-result')
-        yield* addOutput(state, part.toolName, part.output, labelOf({ role: 'tool', content: [part] }))
+/** Reads an answer of the model, or a call of an orchestrator. */
+function* readAnswer(state: Provenance, message: Message): Steps<void> {
+  for (const part of message.content) {
+    if (part.type === 'tool-call') {
+      const { callId, toolName, input } = part
+      state.calls.set(callId, { toolName, input, clean: labelOf(message).integrity === 'trusted' })
     }
-    return
+    // The result of a provider's own tool comes from outside and has no separate entry.
+    if (part.type === 'tool-result')
+      yield* addOutput(state, part.toolName, part.output, labelOf({ role: 'tool', content: [part] }))
   }
+}
+
+function* readMessage(state: Provenance, message: Message, isNote: boolean): Steps<void> {
+  const { role, content } = message
   const label = labelOf(message)
   for (const part of content) {
     if (part.type !== 'tool-result') continue

@@ -15,6 +15,22 @@ export type Boundary =
   | 'json'
   | 'log-line'
 
+const known: Readonly<Record<Boundary, true>> = {
+  'http-header': true,
+  'mail-header': true,
+  sse: true,
+  shell: true,
+  'sql-like': true,
+  html: true,
+  'markdown-image': true,
+  terminal: true,
+  json: true,
+  'log-line': true,
+}
+
+/** The names of all places that a text can be escaped for. */
+export const boundaryNames: readonly string[] = Object.keys(known)
+
 /** C0 without tab and line feed, DEL and C1. */
 // oxlint-disable-next-line no-control-regex -- control characters are what this is about
 const controls = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g

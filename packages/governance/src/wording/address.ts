@@ -36,6 +36,11 @@ export function hostOf(address: string): string {
   return URL.canParse(withScheme) ? new URL(withScheme).host.toLowerCase() : ''
 }
 
+/** Returns a web address without its scheme and its last slash: both forms lead to the same page. */
+export function bareAddress(address: string): string {
+  return address.replace(/^https?:\/\//i, '').replace(/\/$/, '')
+}
+
 /** Returns whether a value can only be a name in a tool's own directory, and not an address outside of it. */
 export function isHandle(value: string): boolean {
   if (value.length > 64 || /[\n\r@./\\:]/u.test(value)) return false

@@ -44,7 +44,7 @@ export const verbs: Readonly<Record<string, string>> = {
     elimin borr quita cancel suprim anul
     احذف حذف ازل أزل إزالة ألغ الغ إلغاء
     删除 移除 取消 清除 撤销 踢`,
-  book: `book. books. booking reserve. reserving reservation order. orders. ordering buy. buying purchase. rent.a rent.the
+  book: `book. books. booking reserve. reserving reservation order. orders. ordering buy. buying purchase. rent.a rent.the rents.a rents.the renting.a
     buch. buche. buchen reservier bestell kauf. kaufe. kaufen miete.
     reserv pide. pedir compr alquil contrat
     احجز حجز اطلب اشتر استأجر
@@ -172,6 +172,13 @@ export const delegations: readonly string[] = [
   '遵循指示',
   '按照指示',
   '按照其中的',
+]
+
+/** Words by which a user agrees to what was proposed before. */
+export const consents: readonly string[] = [
+  ...['yes', 'yeah', 'yep', 'ok', 'okay', 'sure', 'agreed', 'correct', 'exactly', 'go ahead', 'please do', 'do it'],
+  ...['do that', 'sounds good', 'ja', 'genau', 'einverstanden', 'sí', 'vale', 'de acuerdo', 'adelante'],
+  ...['نعم', 'أجل', 'موافق', '是的', '好的', '可以', '没问题'],
 ]
 
 /** Languages of the lexicon. In any other language the words imply no tool, and the policy asks. */

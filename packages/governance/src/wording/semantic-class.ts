@@ -1,5 +1,5 @@
 import { exactForm } from './exact-form.ts'
-import { delegations, objects, verbs } from './lexicon.ts'
+import { consents, delegations, objects, verbs } from './lexicon.ts'
 
 /** The meaning of a text: its verbs, its objects, and its words. */
 export interface SemanticClasses {
@@ -14,7 +14,7 @@ interface Stems {
   readonly whole: ReadonlyMap<string, readonly string[]>
   /** Prefixes of words, by their first three letters. */
   readonly beginnings: ReadonlyMap<string, readonly (readonly [string, string])[]>
-  /** Several words, or a script without spaces: searched anywhere. */
+  /** Several words, each found as a whole, or a script without spaces: found anywhere. */
   readonly anywhere: readonly (readonly [readonly string[], string])[]
 }
 
@@ -53,7 +53,7 @@ export function semanticClassesOf(text: string): SemanticClasses {
   const form = exactForm(text.slice(0, longest))
   const words = new Set(form.match(/[\p{L}\p{M}\p{N}]+(?:-[\p{L}\p{N}]+)*/gu) ?? [])
   const things = meanings(objectStems, form, words)
-  if (saysMoney.test(form)) things.add('money')
+  if (mentionsMoney(form)) things.add('money')
   if (saysHour.test(form)) things.add('event')
   return { verbs: meanings(verbStems, form, words), objects: things, words }
 }
@@ -71,13 +71,18 @@ function meanings(stems: Stems, form: string, words: ReadonlySet<string>): Set<s
 
 /** Signs of money, and the numbers of accounts. */
 const saysMoney = /[€$£¥]|(?<![\p{L}\p{N}])[a-z]{2}\d{2}[a-z\d]{11,30}(?![\p{L}\p{N}])/u
+/** Returns whether a text has a sign of money, or the number of an account. */
+export function mentionsMoney(text: string): boolean {
+  return saysMoney.test(text.toLowerCase())
+}
+
 /** A time of the day makes it an appointment. */
 const saysHour = /(?<!\d)\d{1,2}[:.]\d{2}(?![\d.])|(?<!\d)\d{1,2} ?(?:uhr|o['’]clock|[ap]\.?m\b|点|時|时)/u
 
 function inOrder(form: string, parts: readonly string[]): boolean {
   let at = 0
   for (const part of parts) {
-    const found = form.indexOf(part, at)
+    const found = indexOfPart(form, part, at)
     // The parts of one expression are close to each other.
     if (found < 0 || (at > 0 && found - at > 24)) return false
     at = found + part.length
@@ -85,12 +90,38 @@ function inOrder(form: string, parts: readonly string[]): boolean {
   return true
 }
 
+/** Returns the first place of a text. In a script with spaces it is a word of its own: `rent` is not in `rental`. */
+function indexOfPart(form: string, part: string, from: number): number {
+  let at = form.indexOf(part, from)
+  if (unspaced.test(part)) return at
+  while (at >= 0 && (isLetter.test(form[at - 1] ?? '') || isLetter.test(form[at + part.length] ?? '')))
+    at = form.indexOf(part, at + 1)
+  return at
+}
+
+const isLetter = /[\p{L}\p{M}\p{N}]/u
+
 const delegating = delegations.map(exactForm)
+
+const agreeing = consents.map(exactForm)
+/** Characters of the longest message that only agrees. */
+const longestConsent = 100
+
+/** Returns whether a message only agrees to what was said before: it asks for nothing itself. */
+export function onlyAgrees(text: string, { verbs: deeds }: SemanticClasses): boolean {
+  const form = exactForm(text.slice(0, longestConsent + 1))
+  return (
+    form.length <= longestConsent &&
+    !form.includes('?') &&
+    deeds.size === 0 &&
+    agreeing.some((phrase) => indexOfPart(form, phrase, 0) >= 0)
+  )
+}
 
 /** Returns whether a request delegates to another text. */
 export function delegates(text: string): boolean {
   const form = exactForm(text.slice(0, longest))
-  return delegating.some((phrase) => form.includes(phrase))
+  return delegating.some((phrase) => indexOfPart(form, phrase, 0) >= 0)
 }
 
 /** Returns whether a word is a verb, an object or a stop word of the lexicon. */

@@ -367,7 +367,7 @@ describe('the policy fails closed for', () => {
   })
 })
 
-test('an approval covers its own arguments only', async () => {
+test('an approval covers its own arguments only: a rewrite after it is not applied', async () => {
   const page = reader('read_page', 'dora@shop.example eve@evil.io')
   const swap = defineExtension({
     name: 'swap',
@@ -381,8 +381,9 @@ test('an approval covers its own arguments only', async () => {
   const state = await agent.run(first.state, {
     approvals: [{ id: first.pending.approvals[0]?.id ?? '', decision: 'approve' }],
   })
-  expect(state.status).toBe('suspended')
-  expect(state.pending.approvals[0]).toMatchObject({ input: { to: 'eve@evil.io' } })
+  expect(state.status).toBe('completed')
+  const sent = state.messages.findLast(({ role }) => role === 'tool')?.content
+  expect(sent).toMatchObject([{ output: { value: { sent: true, to: 'dora@shop.example' } } }])
 })
 
 test('the model learns what to do, not how the policy works', async () => {

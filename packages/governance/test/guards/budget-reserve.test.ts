@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { createAgent, runFanOut } from '@provost/agent'
+import { createAgent } from '@provost/agent'
 import type { Agent } from '@provost/agent'
 import type { Grant, RunResult, Usage } from '@provost/core'
 import { defineExtension } from '@provost/core'
 import { budget } from '@provost/governance'
 import { memoryStore } from '@provost/sessions'
+import { runFanOut } from '@provost/teams'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedStep } from '@provost/testing'
 import { tool } from '@provost/tools'

@@ -1,6 +1,11 @@
+import { createAgent } from '@provost/agent'
+import { ProvostError } from '@provost/core'
 import { inspectInbound, sanitizeInbound, stripInbound } from '@provost/governance'
+import { scriptedModel } from '@provost/testing'
+import { tool } from '@provost/tools'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 
 import { full } from '../fixture/full.ts'
 import { guarded } from './guarded-run.ts'
@@ -143,6 +148,28 @@ describe('sanitizeInbound in a run', () => {
     expect(rows[0]?.evidence).toMatchObject({ found: { invisible: 1, instruction: 1, 'chat-template': 1 } })
     expect(JSON.stringify(rows)).not.toContain('\u200B')
     expect(outputs).toMatchObject([{ value: page }])
+  })
+
+  test.each([
+    ['strip leaves a clean result as it is, with the code of its error', 'strip', 'None left.'],
+    ['wrap keeps the code of an error', 'wrap', expect.stringMatching(/^\[.*None left\..*\]$/s)],
+  ] as const)('%s', async (_, policy, message) => {
+    const order = tool({
+      name: 'order',
+      input: z.object({}),
+      execute() {
+        throw new ProvostError('out-of-stock', 'None left.')
+      },
+    })
+    const agent = createAgent({
+      name: 'clerk',
+      model: scriptedModel([{ toolCalls: [{ name: 'order' }] }, { text: 'done' }]),
+      tools: [order],
+      extensions: [sanitizeInbound({ policy })],
+    })
+    const errors: unknown[] = []
+    for await (const event of agent.stream('go')) if (event.type === 'tool.execute.error') errors.push(event.error)
+    expect(errors).toEqual([{ code: 'out-of-stock', message }])
   })
 
   test('strip removes invisible characters, also in nested fields and keys', async () => {

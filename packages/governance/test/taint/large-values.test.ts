@@ -9,14 +9,21 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { full } from '../fixture/full.ts'
+
+/** Bytes of a large value: 1 MB in full runs. A smaller one by default, with the same work for each byte. */
+const size = full ? 1_000_000 : 200_000
+
 /** Returns a text of this many bytes in UTF-8. */
-function filled(piece: string, bytes = 1_000_000): string {
+function filled(piece: string, bytes = size): string {
   return piece.repeat(Math.floor(bytes / Buffer.byteLength(piece)))
 }
 
-const prose = Array.from({ length: 8_000 }, (_, n) => `word${(n * 7919) % 4_001} of the report number ${n}`).join(', ')
+const prose = Array.from({ length: size / 125 }, (_, n) => `word${(n * 7919) % 4_001} of the report number ${n}`).join(
+  ', ',
+)
 
-/** Texts of about 1 MB that are expensive to check. */
+/** Texts of this size that are expensive to check. */
 const hostile: readonly (readonly [name: string, text: string])[] = [
   ['a character that expands to a sentence', filled('\uFDFA')],
   ['characters that expand to words', filled('\u3316')],
@@ -24,14 +31,14 @@ const hostile: readonly (readonly [name: string, text: string])[] = [
   ['a letter and a space', filled('a ')],
   ['hexadecimal, spaced', filled('4a ')],
   ['percent escapes', filled('%61')],
-  ['base64 in base64', Buffer.from(Buffer.from(prose).toString('base64')).toString('base64').slice(0, 1_000_000)],
+  ['base64 in base64', Buffer.from(Buffer.from(prose).toString('base64')).toString('base64').slice(0, size)],
   ['template marks', filled('<|a|>')],
   ['instruction words', filled('ignore ')],
   ['JSON of numbers', `[${filled('1,')}1]`],
-  ['JSON, nested', `${'['.repeat(900)}${filled('1,', 500_000)}1${']'.repeat(900)}`],
+  ['JSON, nested', `${'['.repeat(900)}${filled('1,', size / 2)}1${']'.repeat(900)}`],
   [
     'JSON, a wide record',
-    JSON.stringify(Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [`key ${n}`, n]))),
+    JSON.stringify(Object.fromEntries(Array.from({ length: size / 25 }, (_, n) => [`key ${n}`, n]))),
   ],
   ['a value that repeats itself', filled('@x')],
 ]
@@ -77,7 +84,7 @@ describe('a large value', () => {
     )
     expect(denied).toEqual(['execution-denied'])
     // Without pauses it turns zero times.
-    expect(turns).toBeGreaterThan(5)
+    expect(turns).toBeGreaterThan(1)
   })
 
   test.for(hostile)('is sanitised while the process does other work: %s', async ([, text]) => {
@@ -85,7 +92,7 @@ describe('a large value', () => {
       deskOf(text, [sanitizeInbound({ policy: 'strip+wrap' })]).run('Read'),
     )
     expect(value.status).toBe('completed')
-    expect(turns).toBeGreaterThan(5)
+    expect(turns).toBeGreaterThan(1)
   })
 
   test('does not delay others: a small run ends before a large one that started first', async () => {
@@ -104,9 +111,9 @@ describe('a large value', () => {
 test('many large calls of one step are judged as each is alone', async () => {
   const bodies = [
     prose,
-    filled('a', 200_000),
-    filled('\uFDFA', 200_000),
-    `${filled('b ', 100_000)}${prose.slice(0, 5_000)}`,
+    filled('a', size / 5),
+    filled('\uFDFA', size / 5),
+    `${filled('b ', size / 10)}${prose.slice(0, 5_000)}`,
   ]
   const judged: Json[] = []
   const watch = defineExtension({
@@ -177,7 +184,7 @@ test('the taint index finds the same in steps as at once, whatever is added mean
       expect(found).toEqual(expected)
       expect(finish(inSteps.inSteps.check({ body: checked }))).toEqual(expected)
     }),
-    { numRuns: 40 },
+    { numRuns: full ? 40 : 10 },
   )
 })
 

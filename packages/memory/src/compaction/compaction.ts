@@ -263,6 +263,8 @@ function takenOver(view: View, state: CompactionState): ViewEdit | undefined {
 function overflow(before: number, { window }: Budget, model: string, problem?: SummaryProblem): Stop {
   const fits = `The request is about ${Math.round(before)} tokens, and ${model} takes ${Math.round(window)}.`
   const why = problem ? ` ${problem.message}` : ' What has to stay as it is does not fit.'
-  const code = problem?.code === 'context-clearance-denied' ? problem.code : 'context-overflow'
-  return { stop: { code, message: `${fits}${why}` } }
+  const message = `${fits}${why}`
+  return problem?.code === 'context-clearance-denied'
+    ? { stop: { code: problem.code, message, hint: 'Let a model summarize that may receive the content.' } }
+    : { stop: { code: 'context-overflow', message, hint: 'Use fewer tools, shorter instructions or a larger window.' } }
 }

@@ -19,8 +19,9 @@ const mostTerms = 4_096
 
 // These scripts have no spaces between words, so pairs of neighbouring characters are indexed instead.
 const unspaced = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Khmer}\p{Script=Lao}`
-const piece = new RegExp(`([${unspaced}]+)|[^${unspaced}]+`, 'gu')
-const word = /[\p{L}\p{N}]+/gu
+/** Matches a run of such a script, as the first group, or another part of a word. */
+export const piece: RegExp = new RegExp(`([${unspaced}]+)|[^${unspaced}]+`, 'gu')
+export const word: RegExp = /[\p{L}\p{N}]+/gu
 
 /** A cache of stems, which is cleared when it is full. */
 const stems = new Map<string, string>()
@@ -34,12 +35,16 @@ function stemOf(text: string): string {
   return stem
 }
 
-function* termsIn(text: string): Generator<string> {
-  const plain = text
+/** Returns a text in lower case, without accents and compatibility forms. */
+export function plainOf(text: string): string {
+  return text
     .normalize('NFKD')
     .toLowerCase()
     .replaceAll(/\p{M}+/gu, '')
-  for (const [found] of plain.matchAll(word)) {
+}
+
+function* termsIn(text: string): Generator<string> {
+  for (const [found] of plainOf(text).matchAll(word)) {
     if (stopWords.has(found)) continue
     if (!/[^\x20-\x7f]/.test(found)) {
       yield stemOf(found.slice(0, longestWord))

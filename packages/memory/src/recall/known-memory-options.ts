@@ -1,5 +1,5 @@
 import type { KnownKeys, MovedKeys } from '@provost/core'
-import { ProvostError, checkChoice, checkLabel, checkOptions } from '@provost/core'
+import { ProvostError, checkChoice, checkLabel, checkOptions, isRecord } from '@provost/core'
 
 import type { MemoryInit } from '../items/item.ts'
 import type { RankWeights } from '../items/rank.ts'
@@ -120,7 +120,8 @@ export function checkConfirmation(decision: Parameters<Memory['confirm']>[1]): v
 export function checkTarget(what: Forgettable): void {
   if (typeof what === 'string') return
   checkOptions(what, { scope: true, principal: true }, 'memory.forget')
-  if ('scope' in what || 'principal' in what) return
+  const { scope, principal }: Readonly<Record<string, unknown>> = isRecord(what) ? what : {}
+  if (isRecord(scope) || isRecord(principal)) return
   throw new ProvostError('invalid-scope', 'memory.forget names neither an item nor a scope.', {
     hint: "Give an id, { principal } or { scope: { kind: 'user', id } }.",
   })

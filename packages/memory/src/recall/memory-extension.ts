@@ -88,18 +88,21 @@ export function memoryExtension(memory: MemoryObject, options: MemoryRunOptions,
         reminded.delete(ctx.run.id)
         if (!episodes) return
         const { write } = scopes(ctx)
+        // The input of a child comes from the model that called it, or from the human above.
+        const human = ctx.run.parents.length > 0 ? new Set(ctx.intent.map((message) => message.id)) : undefined
         for (const message of result.messages) {
-          const { role, partial } = message
+          const { role, partial, purpose, id } = message
           const text = role === 'user' || role === 'assistant' ? textOf(message) : ''
-          if (text.trim() === '' || partial) continue
+          // The runtime writes messages with a purpose, such as a handoff note.
+          if (text.trim() === '' || partial || purpose !== undefined) continue
           await memory.remember(text.length > maxChars ? `${text.slice(0, maxChars - 1).toWellFormed()}…` : text, {
-            id: `episode:${message.id}`,
+            id: `episode:${id}`,
             kind: 'episode',
             source: `session:${result.sessionId}`.slice(0, 512),
             label: labelOf(message),
             scope: write,
             sessionId: result.sessionId,
-            speaker: role,
+            speaker: human && !human.has(id) ? 'assistant' : role,
             at: message.createdAt,
           })
         }

@@ -1,5 +1,5 @@
 import type { Extension } from '@provost/core'
-import { ProvostError, fillLabel, trustedLabel, uuidv7 } from '@provost/core'
+import { ProvostError, fillLabel, trustedLabel, uuidv7, withCheckedArguments } from '@provost/core'
 
 import { embed, embedderName, rerank } from '../items/embedding.ts'
 import type {
@@ -199,7 +199,16 @@ export function createMemory(options: MemoryOptions): Memory {
     explain,
     close: () => store.close(),
   }
-  return Object.assign(memory, memoryExtension(memory, options, maxChars))
+  const checked = withCheckedArguments(memory, 'memory', {
+    remember: ['text', 'object'],
+    recall: ['text', 'object?'],
+    update: ['text', 'text', 'object?'],
+    supersede: ['text', 'text'],
+    confirm: ['text', 'object'],
+    list: ['object?'],
+    explain: ['text'],
+  })
+  return Object.assign(checked, memoryExtension(checked, options, maxChars))
 }
 
 function newItem(text: string, init: MemoryInit, maxChars: number): Omit<NewItem, 'terms'> {
@@ -209,6 +218,7 @@ function newItem(text: string, init: MemoryInit, maxChars: number): Omit<NewItem
       hint: 'Shorten the text, or store it as several items.',
     })
   }
+  if (typeof source !== 'string') throw invalid('it has no source')
   const { validFrom = at, validTo, id = uuidv7() } = init
   for (const [what, name] of Object.entries({ id, source, key, sessionId, speaker })) {
     if (name !== undefined && !isName(name)) throw invalid(`its ${what} is not well-formed text of 512 characters`)

@@ -1,7 +1,7 @@
-import { planAndExecute } from '@provost/agent'
 import { defineExtension, labelOf, textOf } from '@provost/core'
 import type { CompactionOptions, Summarizer } from '@provost/memory'
 import { memoryStore } from '@provost/sessions'
+import { planAndExecute } from '@provost/teams'
 import { describe, expect, it } from 'vitest'
 
 import { compactions, entriesOf, outline, page, scene, watch, words } from '../fixture/compaction-scenario.ts'

@@ -38,42 +38,38 @@ let conversationsHeld = 0
 /** Counts of the tested events, which must all occur. */
 const seen = { cuts: 0, summaries: 0, recalled: 0, quarantined: 0, confirmed: 0 }
 
-test(
-  'labels persist through compaction and memory, and nothing in quarantine leaves its conversation',
-  { timeout: full ? 900_000 : 30_000 },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(play, async (conversations) => {
-        const memory = createMemory({
-          store: sqliteMemory(':memory:'),
-          blocks: [{ name: 'board', about: 'what matters' }],
-          reminders: { limit: 4 },
-        })
-        const labels = new Map<string, Label>()
-        const confirmed = new Set<string>()
-        try {
-          for (const { turns, confirms } of conversations) {
-            await converse(turns, { memory, labels, confirmed })
-            for (const { text, label: own } of await memory.list({ principal, limit: 1000 }))
-              for (const word of wordsIn(text)) expect(covers(own, labels.get(word))).toBe(true)
-            const waiting = await memory.list({ principal, states: ['quarantined'] })
-            seen.quarantined += waiting.length
-            for (const { id, text } of waiting.slice(0, confirms)) {
-              await memory.confirm(id, { by: 'bob' })
-              seen.confirmed++
-              for (const word of wordsIn(text)) confirmed.add(word)
-            }
+test('labels persist through compaction and memory, and nothing in quarantine leaves its conversation', async () => {
+  await fc.assert(
+    fc.asyncProperty(play, async (conversations) => {
+      const memory = createMemory({
+        store: sqliteMemory(':memory:'),
+        blocks: [{ name: 'board', about: 'what matters' }],
+        reminders: { limit: 4 },
+      })
+      const labels = new Map<string, Label>()
+      const confirmed = new Set<string>()
+      try {
+        for (const { turns, confirms } of conversations) {
+          await converse(turns, { memory, labels, confirmed })
+          for (const { text, label: own } of await memory.list({ principal, limit: 1000 }))
+            for (const word of wordsIn(text)) expect(covers(own, labels.get(word))).toBe(true)
+          const waiting = await memory.list({ principal, states: ['quarantined'] })
+          seen.quarantined += waiting.length
+          for (const { id, text } of waiting.slice(0, confirms)) {
+            await memory.confirm(id, { by: 'bob' })
+            seen.confirmed++
+            for (const word of wordsIn(text)) confirmed.add(word)
           }
-        } finally {
-          await memory.close()
         }
-      }),
-      // A few random runs may miss an event; these cases cause all of them.
-      full ? { numRuns: 500 } : { numRuns: 3, seed: 5 },
-    )
-    for (const [what, count] of Object.entries(seen)) expect({ what, count }).not.toEqual({ what, count: 0 })
-  },
-)
+      } finally {
+        await memory.close()
+      }
+    }),
+    // A few random runs may miss an event; these cases cause all of them.
+    full ? { numRuns: 150 } : { numRuns: 3, seed: 5 },
+  )
+  for (const [what, count] of Object.entries(seen)) expect({ what, count }).not.toEqual({ what, count: 0 })
+})
 
 interface World {
   readonly memory: ReturnType<typeof createMemory>

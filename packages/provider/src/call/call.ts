@@ -14,6 +14,7 @@ import { classifyError } from '../errors/model-error.ts'
 import { declareSent } from '../models/model-access.ts'
 import type { AnyModel, StreamStart } from '../models/model-v3.ts'
 import { startStream } from '../models/model-v3.ts'
+import { alternating } from './alternating.ts'
 import { holdCompaction } from './anthropic-compaction.ts'
 import { completeUsage, earlyUsage, isEarlyUsage, toUsage } from './model-usage.ts'
 import { createResponse } from './response.ts'
@@ -172,7 +173,7 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
       finish(part.finishReason)
     } else if (part.type === 'error') failed(part.error)
     else if (part.type === 'tool-approval-request') failed(approvalRefused(call.model))
-    else if (isEarlyUsage(part)) usage = earlyUsage(part)
+    else if (part.type === 'custom' && isEarlyUsage(part)) usage = earlyUsage(part)
     else take(part)
   }
 
@@ -222,7 +223,8 @@ function dismiss(reader: ReadableStreamDefaultReader<StreamPart>, reason: unknow
 
 function toCallOptions(call: ModelCall, abortSignal: AbortSignal): LanguageModelV4CallOptions {
   const { settings, tools, responseFormat } = call
-  const options: LanguageModelV4CallOptions = { prompt: call.prompt, abortSignal }
+  const prompt = alternating(call.model.provider, call.prompt)
+  const options: LanguageModelV4CallOptions = { prompt, abortSignal }
   if (tools && tools.length > 0) {
     options.tools = tools.slice()
     options.toolChoice = toToolChoice(settings?.toolChoice)

@@ -18,8 +18,8 @@ export function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage | La
 type CustomPart = Extract<StreamPart, { type: 'custom' }>
 
 /** Returns whether a part is the usage that Anthropic reports at the start, which is no content. */
-export function isEarlyUsage(part: StreamPart): part is CustomPart {
-  return part.type === 'custom' && part.kind === 'anthropic.message_start'
+export function isEarlyUsage({ kind }: CustomPart): boolean {
+  return kind === 'anthropic.message_start'
 }
 
 /** Returns the usage at the start, which is final if the response breaks off. */

@@ -83,7 +83,8 @@ export function modelFallback(
             return { model }
           }
           const wakesInMs = Math.min(...skipped.map((one) => one.wakesInMs ?? Infinity))
-          if (ctx.now() + wakesInMs > deadline) return ctx.stop('models-failed', noneLeft(skipped.map(described)))
+          if (ctx.now() + wakesInMs > deadline)
+            return ctx.stop('models-failed', noneLeft(skipped.map(described)), addModel)
           await sleep(Math.min(wakesInMs, longestNapMs), undefined, { signal: ctx.signal })
         }
       },
@@ -115,7 +116,7 @@ export function modelFallback(
             message: noneLeft(reasons.map(described)),
             hint: failure.effects
               ? 'The provider executed a tool before the failure: check its effect before you run this again.'
-              : 'Resume the run later, or give modelFallback a model of another provider.',
+              : addModel,
           },
         }
       },
@@ -193,6 +194,8 @@ function refusal(model: OneModel, { confidentiality }: Label): string {
 function described({ model, reason }: SkippedModel): string {
   return `${modelName(model)} (${reason})`
 }
+
+const addModel = 'Resume the run later, or give modelFallback a model of another provider.'
 
 function noneLeft(reasons: readonly string[]): string {
   return `No model answered: ${reasons.join('; ')}.`

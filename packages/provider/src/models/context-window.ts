@@ -1,3 +1,4 @@
+import { checkArguments } from '@provost/core'
 /** The day the built-in windows were last checked. */
 export const windowsAsOf: string = '2026-11-22'
 
@@ -13,6 +14,7 @@ const version = /[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/
  * windowOf('anthropic/claude-haiku-4-5') // 200_000
  */
 export function windowOf(model: string): number | undefined {
+  checkArguments('windowOf', [model], ['text'])
   const name = model.startsWith('gateway/') ? model.slice('gateway/'.length) : model
   const plain = name.replace(version, '')
   return windows.get(plain) ?? windows.get(plain.replaceAll('.', '-'))

@@ -1,3 +1,4 @@
+import { checkArguments } from '@provost/core'
 import type { Usage } from '@provost/core'
 
 import { prices as known } from './price-table.ts'
@@ -39,6 +40,7 @@ const version = /[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/
  * priceOf('local/mine', { 'local/mine': { input: 0, output: 0 } })
  */
 export function priceOf(model: string, prices?: PriceTable): Price | undefined {
+  checkArguments('priceOf', [model, prices], ['text', 'object?'])
   if (prices) return lookUp(model, prices)
   if (!found.has(model)) {
     if (found.size >= mostRemembered) found.clear()

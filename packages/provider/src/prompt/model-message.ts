@@ -1,6 +1,6 @@
 import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { FilePart, Json, Message, ModelMessage, Part, TextPart, ToolOutput } from '@provost/core'
-import { toJson } from '@provost/core'
+import { toJson, checkArguments } from '@provost/core'
 
 import { fromFileData } from '../call/file-data.ts'
 import { createProviderCallIds } from './provider-call-id.ts'
@@ -51,6 +51,7 @@ export function fromModelMessages(messages: readonly ModelMessage[]): ImportedMe
  * @throws ProvostError `blob-not-loaded`, `invalid-file-url` or `unsupported-file`.
  */
 export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
+  checkArguments('toModelMessages', [messages], ['objects'])
   const rules: ProviderRules = {
     ids: createProviderCallIds(),
     reasoning: 'keep',

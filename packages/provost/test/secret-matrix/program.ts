@@ -194,7 +194,7 @@ const told: string[] = []
 let sessionId = ''
 
 async function execute(body: Json): Promise<Json> {
-  const response = await fetch(`${server.url}/api/agent/execute`, {
+  const response = await fetch(`${server.url}/api/agent/execute?verbose=1`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer ann' },
     body: JSON.stringify(body),

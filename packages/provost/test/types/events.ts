@@ -1,5 +1,5 @@
 // Checked by the compiler alone: one switch over every event, with the payload each of them has.
-import { assertNever } from 'provost'
+import { assertNever, eventFilter } from 'provost'
 import type { AgentEvent, EventOf, EventPayloads, EventType, Json, ToolOutput } from 'provost'
 import { expectTypeOf } from 'vitest'
 
@@ -60,6 +60,8 @@ export function tell(event: AgentEvent): string {
       return `${event.token} ${event.reason} ${event.expiresAt ?? 0}`
     case 'tool.approval.resolved':
       return `${event.decision} by ${event.by}`
+    case 'tool.batch.settled':
+      return event.rows.map(({ callId, toolName, outcome }) => `${callId} ${toolName} ${outcome}`).join()
     case 'tool.remote.requested':
       return JSON.stringify(event.input)
     case 'tool.remote.resolved':
@@ -100,6 +102,26 @@ export function tell(event: AgentEvent): string {
       return event.url ?? ''
     case 'extension':
       return `${event.name} ${JSON.stringify(event.data)}`
+    default:
+      return assertNever(event)
+  }
+}
+
+const isText = eventFilter('text', 'reasoning')
+
+/** A switch over the events of some families needs cases for these alone. */
+export function textIn(event: AgentEvent): string {
+  if (!isText(event)) return ''
+  switch (event.type) {
+    case 'text.start':
+    case 'reasoning.start':
+      return event.partId
+    case 'text.delta':
+    case 'reasoning.delta':
+      return event.delta
+    case 'text.end':
+    case 'reasoning.end':
+      return event.text
     default:
       return assertNever(event)
   }

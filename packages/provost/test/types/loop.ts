@@ -1,47 +1,41 @@
-// Checked by the compiler alone: a loop driven by hand, where each handler knows its question and must give its answer.
-import { createAgent, drive, foldLog, loop, nextAction, pendingWork, startEntries } from 'provost'
-import type { Decisions, SessionState, Loop, LoopAsk, NewEntry, PendingWork, NextAction, RunStatus } from 'provost'
+// Checked by the compiler alone: a driver of one's own, where each method knows its argument and must return its result.
+import { advance, createAgent, foldLog, nextAction, pendingWork, resumeLoop, runLoop, startLoop } from 'provost'
+import type { Decisions, Entry, LoopDriver, NextAction, PendingWork, RunStatus, SessionState } from 'provost'
 import { expectTypeOf } from 'vitest'
 
 const agent = createAgent({ name: 'a', model: 'openai/gpt-5' })
-const log = startEntries(agent, 'hi')
+const log: Entry[] = []
 
 export async function byHand(): Promise<void> {
-  const status = await drive(loop(agent, log), {
-    input: ({ at }) => {
+  const driver: LoopDriver = {
+    takeInputs: (at) => {
       expectTypeOf(at).toEqualTypeOf<'step' | 'end'>()
       return []
     },
-    model: ({ request }) => ({
+    callModel: ({ request, step }) => ({
       failure: {
         class: 'network',
         model: request.model,
-        attempt: 1,
+        attempt: step,
         effects: false,
         error: { code: 'x', message: 'y' },
       },
     }),
-    decide: ({ calls }) =>
-      calls.map((call, index) => (index > 0 ? { deny: 'one is enough' } : { proceed: call.input })),
-    execute: async ({ calls, delivered }) => {
-      expectTypeOf(delivered).toExtend<Readonly<Record<string, unknown>>>()
-      return calls.map((call) => ({ ...call, outcome: 'ok', via: 'executed', output: { type: 'text', value: '' } }))
-    },
-    wait: ({ pending }): Decisions | 'suspend' => {
+    authorize: (calls) => calls.map((call, index) => (index > 0 ? { deny: 'one is enough' } : { proceed: call.input })),
+    execute: async (calls) =>
+      calls.map((call) => ({ ...call, outcome: 'ok', via: 'executed', output: { type: 'text', value: '' } })),
+    awaitDecisions: (pending): Decisions | 'suspend' => {
       expectTypeOf(pending).toEqualTypeOf<PendingWork>()
       return 'suspend'
     },
-    append: ({ entries }) => {
-      expectTypeOf(entries).toEqualTypeOf<readonly NewEntry[]>()
-      return { offset: entries.length }
+    append: (entries) => {
+      expectTypeOf(entries).toEqualTypeOf<readonly Entry[]>()
+      log.push(...entries)
     },
-  })
-  expectTypeOf(status).toEqualTypeOf<RunStatus>()
-
-  // Or without `drive`.
-  const turns: Loop = loop(agent, log)
-  const first = await turns.next()
-  if (!first.done) expectTypeOf(first.value).toEqualTypeOf<LoopAsk>()
+  }
+  const loop = await startLoop(agent, driver, 'hi')
+  expectTypeOf(await advance(loop)).toEqualTypeOf<RunStatus | undefined>()
+  expectTypeOf(await runLoop(resumeLoop(agent, driver, log))).toEqualTypeOf<RunStatus>()
 
   const state: SessionState = foldLog(log)
   expectTypeOf(nextAction(state)).toEqualTypeOf<NextAction>()

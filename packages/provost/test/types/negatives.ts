@@ -1,5 +1,5 @@
 // Checked by the compiler alone: what must not compile. Each line fails in one way, which its comment names.
-import { createAgent, defineExtension, drive, loop, RunState, scriptedModel, tool, z } from 'provost'
+import { createAgent, defineExtension, resumeLoop, RunState, scriptedModel, tool, z } from 'provost'
 import type { AgentEvent, Label, Message, RunResult } from 'provost'
 
 const input = z.object({ to: z.string(), euros: z.number() })
@@ -125,6 +125,6 @@ export function script(): void {
   scriptedModel([{ txt: 'x' }])
   // @ts-expect-error a step is needed
   scriptedModel({ text: 'x' })
-  // @ts-expect-error every ask but input has to be answered
-  void drive(loop(agent, []), { wait: () => 'suspend' })
+  // @ts-expect-error a driver needs all methods but takeInputs and emit
+  void resumeLoop(agent, { awaitDecisions: () => 'suspend' }, [])
 }

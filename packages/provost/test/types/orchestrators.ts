@@ -1,6 +1,7 @@
 // Checked by the compiler alone: what an orchestrator is given, and what it must not do.
-import { agentic, createAgent, planAndExecute, react, tool, z } from 'provost'
+import { agentic, createAgent, defineEvent, isEventOf, planAndExecute, planEvents, react, tool, z } from 'provost'
 import type {
+  AgentEvent,
   Message,
   MessageInit,
   ModelSettings,
@@ -16,6 +17,17 @@ import type {
 import { expectTypeOf } from 'vitest'
 
 const model = 'openai/gpt-5'
+const drafted = defineEvent<{ readonly words: number }>('draft.made')
+
+export function read(event: AgentEvent): void {
+  if (isEventOf(event, drafted)) {
+    expectTypeOf(event.data.words).toEqualTypeOf<number>()
+    expectTypeOf(event.type).toEqualTypeOf<'extension'>()
+  }
+  if (isEventOf(event, planEvents.stepEnd))
+    expectTypeOf(event.data.status).toEqualTypeOf<'done' | 'failed' | 'steered'>()
+}
+
 createAgent({ name: 'a', model, orchestrator: agentic() })
 createAgent({ name: 'a', model, orchestrator: react({ maxThoughtTokens: 100 }) })
 createAgent({ name: 'a', model, orchestrator: planAndExecute({ planner: model, maxReplans: 1 }) })
@@ -31,8 +43,17 @@ export const own: Orchestrator = async (run) => {
   expectTypeOf(await run.execute({ only: [] })).toEqualTypeOf<readonly ToolResult[]>()
   expectTypeOf(await run.object(z.object({ n: z.string().transform(Number) }))).toEqualTypeOf<{ n: number }>()
   expectTypeOf(await run.say('c', { integrity: 'untrusted' })).toEqualTypeOf<Message>()
+  const add = tool({ name: 'add', input: z.object({ n: z.number() }), execute: ({ n }) => n + 1 })
+  expectTypeOf(await run.callTool(add, { n: 1 })).toEqualTypeOf<ToolResult<number>>()
+  expectTypeOf(await run.callTool('add', { n: 1 }, { integrity: 'untrusted' })).toEqualTypeOf<ToolResult>()
+  // @ts-expect-error the input is not that of the tool
+  await run.callTool(add, { n: 'one' })
   expectTypeOf(await run.memo('k', () => Promise.resolve(1))).toEqualTypeOf<number>()
   run.emit({ anything: true })
+  run.emit('draft.named', { anything: true })
+  run.emit(drafted, { words: 1 })
+  // @ts-expect-error the data is that of another event
+  run.emit(drafted, { sentences: 1 })
   // @ts-expect-error a step that is asked for data is asked by object()
   await run.model({ output: z.string() })
   // @ts-expect-error what is said is text

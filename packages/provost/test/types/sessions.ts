@@ -32,6 +32,8 @@ export async function used(): Promise<void> {
       }
       return call.tool.effect === 'egress' ? { deny: 'no' } : undefined
     })
+    .on('tool.call', (call) => (isCallTo(call, refund) ? { args: { ...call.input, timeout: 5 } } : undefined))
+    .on('tool.call', ({ input }) => ({ args: { ...input, timeout: 5 } }))
     .on('text.delta', (e) => process.stdout.write(e.delta))
     .on('step.end', ({ usage, cost, finishReason }) => console.log(usage.inputTokens, cost, finishReason))
     .on('tool.approval.requested', async (e) => session.resolve({ approvals: [{ id: e.id, decision: 'deny' }] }))
@@ -96,6 +98,8 @@ export async function mistakes(): Promise<void> {
   session.on('text.delta', (e) => e.text)
   // @ts-expect-error a listener of calls denies or rewrites
   session.on('tool.call', () => ({ allow: true }))
+  // @ts-expect-error arguments are an object
+  session.on('tool.call', () => ({ args: 'all' }))
   // @ts-expect-error the list is to be read
   session.messages.push({})
   // @ts-expect-error

@@ -126,7 +126,7 @@ function answersIn({ parts }: Message, { approvals }: PendingWork, principal: Pr
   }
   throw malformed(
     'The task waits for decisions.',
-    'Send data with `approvals`, `inputs`, `toolResults` or `uncertain`, or the text `approve` or `deny`.',
+    'Send data with `approvals`, `batches`, `inputs`, `toolResults` or `uncertain`, or the text `approve` or `deny`.',
   )
 }
 

@@ -1,4 +1,6 @@
 import type { Operation } from '../http/operation.ts'
+import { compensateOperation } from './compensate-operation.ts'
+import { createOperation } from './create-operation.ts'
 import { executeOperation } from './execute-operation.ts'
 import type { OperationSetup } from './operation-setup.ts'
 import { sendOperations } from './send-operations.ts'
@@ -7,5 +9,12 @@ import { waitOperations } from './wait-operations.ts'
 
 /** Returns the routes under `/api/agent`, and the inbox. */
 export function agentOperations(setup: OperationSetup): readonly Operation[] {
-  return [executeOperation(setup), ...sessionOperations(setup), ...sendOperations(setup), ...waitOperations(setup)]
+  return [
+    executeOperation(setup),
+    createOperation(setup),
+    ...sessionOperations(setup),
+    ...sendOperations(setup),
+    compensateOperation(setup),
+    ...waitOperations(setup),
+  ]
 }

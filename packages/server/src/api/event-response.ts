@@ -6,13 +6,31 @@ import type { SessionEvents } from '../sessions/session-reader.ts'
 import { followSession } from '../sessions/session-reader.ts'
 import type { Cursor } from '../stream/cursor.ts'
 import { frameStream } from '../stream/frame-stream.ts'
+import { acceptsGzip, gzipped } from '../stream/gzip.ts'
 import type { OperationSetup } from './operation-setup.ts'
+
+/** The form of a stream, as the request asks for it. */
+export interface StreamForm {
+  /** Each frame is the whole event. */
+  readonly verbose: boolean
+  readonly gzip: boolean
+}
+
+/** The query of operations that stream events. */
+export interface StreamQuery {
+  readonly verbose?: '0' | '1' | undefined
+}
+
+export function formOf(request: Request, { verbose }: StreamQuery): StreamForm {
+  return { verbose: verbose === '1', gzip: acceptsGzip(request.headers.get('accept-encoding')) }
+}
 
 /** Returns the events of a session as a response. The response counts as one of the principal's streams. */
 export function streamed(
-  { limits, connections, report }: OperationSetup,
+  { limits, connections, report, compression }: OperationSetup,
   live: LiveSession,
   principal: Principal,
+  { verbose, gzip }: StreamForm,
   open: (signal: AbortSignal) => SessionEvents,
 ): Response {
   const release = connections.take(principal.id)
@@ -31,24 +49,32 @@ export function streamed(
     connections.done(control)
     control.abort()
   }
-  const body = frameStream(eventFrames(events), {
+  const body = frameStream(eventFrames(events, { sessionId: live.id, verbose }), {
     heartbeatMs: limits.heartbeatMs,
     closed,
     failed: (thrown) => report(thrown, { sessionId: live.id }),
   })
-  return new Response(body, {
+  return new Response(compression && gzip ? gzipped(body) : body, {
     headers: {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache, no-transform',
       'x-accel-buffering': 'no',
       'x-session-id': live.id,
+      ...(compression && { vary: 'accept-encoding' }),
+      ...(compression && gzip && { 'content-encoding': 'gzip' }),
     },
   })
 }
 
 /** Returns the events after a cursor, and those that follow, as a response. */
-export function followed(setup: OperationSetup, live: LiveSession, principal: Principal, after: Cursor): Response {
+export function followed(
+  setup: OperationSetup,
+  live: LiveSession,
+  principal: Principal,
+  form: StreamForm,
+  after: Cursor,
+): Response {
   const { host, limits } = setup
   const { waitingBytes } = limits
-  return streamed(setup, live, principal, (signal) => followSession({ host, live, signal, waitingBytes }, after))
+  return streamed(setup, live, principal, form, (signal) => followSession({ host, live, signal, waitingBytes }, after))
 }

@@ -4,6 +4,7 @@ import type { Approver } from '../approvals/approver.ts'
 import type { DecisionService } from '../approvals/decision-service.ts'
 import type { Connections } from '../http/connections.ts'
 import type { Limits } from '../options/limits.ts'
+import type { RequestOptions } from '../options/request-options.ts'
 import type { Action, ErrorPlace } from '../options/server-options.ts'
 import type { SessionHost } from '../sessions/session-host.ts'
 
@@ -16,6 +17,10 @@ export interface OperationSetup {
   readonly decisionService: DecisionService
   /** Providers whose options a client's history may carry. */
   readonly allowProviderOptions: readonly string[]
+  /** What requests may set for their runs. */
+  readonly requestOptions: RequestOptions
+  /** Whether event streams are compressed for clients that accept it. */
+  readonly compression: boolean
   /** @throws HttpError 403 */
   allow(principal: Principal, action: Action): Promise<void>
   /** Whether `allow` would accept the action. */

@@ -45,7 +45,7 @@ export function sendOperations({ host, allow, accepting, decisionService }: Oper
   async function decided(principal: Principal, id: string, given: DecisionsBody, request: Request): Promise<Response> {
     accepting()
     const wanted = decisionsOf(given, principal)
-    if (!wanted) throw badRequest('Give `approvals`, `toolResults`, `uncertain` or `inputs`.')
+    if (!wanted) throw badRequest('Give `approvals`, `batches`, `toolResults`, `uncertain` or `inputs`.')
     const reached = await decisionService.openToDecide(principal, id)
     const decisions = await decisionService.check(principal, reached, wanted, 'http')
     const { live } = reached

@@ -1,4 +1,4 @@
-import { pendingWork } from '@provost/agent'
+import { compensatedSession, compensationLog, lastModel, pendingWork, sessionCost, sessionUsage } from '@provost/agent'
 import type { SessionStore } from '@provost/core'
 import { countedRead, exportSession } from '@provost/sessions'
 
@@ -10,7 +10,7 @@ import { listSchema, releaseSchema, sessionSchema } from '../http/response-schem
 import { foldSession } from '../sessions/session-end.ts'
 import type { SessionHost } from '../sessions/session-host.ts'
 import { atBeginning, givenCursor, writeCursor } from '../stream/cursor.ts'
-import { followed } from './event-response.ts'
+import { followed, formOf } from './event-response.ts'
 import { resumeHeader } from './execute-operation.ts'
 import type { OperationSetup } from './operation-setup.ts'
 
@@ -29,6 +29,8 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       async handle({ principal, query: { after, limit = 50, status } }) {
         await allow(principal, { kind: 'list' })
         const sessions = []
+        let last: string | undefined
+        let listed = 0
         const filter = {
           principal: principal.id,
           limit,
@@ -36,9 +38,11 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
           ...(status && { status }),
         }
         for await (const { id, agent, status: its, updatedAt } of host.store.list(filter)) {
-          sessions.push({ id, agent, status: its, updatedAt })
+          last = id
+          listed++
+          if (compensatedSession(id) === undefined) sessions.push({ id, agent, status: its, updatedAt })
         }
-        const next = sessions.length === limit ? sessions.at(-1)?.id : undefined
+        const next = listed === limit ? last : undefined
         return Response.json({ sessions, ...(next !== undefined && { next }) })
       },
     }),
@@ -46,7 +50,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       method: 'get',
       path: '/api/agent/session/{id}',
       operationId: 'getSession',
-      summary: 'The messages of a session, its status and its pending work.',
+      summary: 'The messages of a session, its status, its pending work, and its usage and cost so far.',
       success: 200,
       answer: sessionSchema,
       async handle({ principal, id }) {
@@ -54,6 +58,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
         const read = (): ReturnType<typeof foldSession> => foldSession(host.store, id)
         const { state, last } = quarantined ? await read() : await countedRead(host.store, id, readingMs, read)
         const { run, messages } = state
+        const [model, cost] = [lastModel(state), sessionCost(state)]
         const status = quarantined ? 'quarantined' : (run?.status ?? 'idle')
         return Response.json({
           id,
@@ -61,6 +66,9 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
           status: status === 'completed' || status === 'aborted' ? 'idle' : status,
           messages: messages.flatMap((one) => (one.role === 'system' ? [] : [host.redaction.message(one)])),
           pending: pendingWork(state),
+          ...(model !== undefined && { model }),
+          usage: sessionUsage(state),
+          ...(cost !== undefined && { cost }),
           ...(last.root.offset > 0 && { lastEventId: writeCursor(id, last) }),
         })
       },
@@ -77,6 +85,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
         await live.session.abort()
         host.forget(id)
         await host.store.delete(id)
+        await host.store.delete(compensationLog(id))
         return new Response(null, { status: 204 })
       },
     }),
@@ -93,7 +102,8 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
         accepting()
         const live = await decisionService.openToRead(principal, id)
         const after = request.headers.get('last-event-id') ?? query.after
-        return followed(setup, live, principal, after === undefined ? atBeginning : givenCursor(id, after))
+        const form = formOf(request, query)
+        return followed(setup, live, principal, form, after === undefined ? atBeginning : givenCursor(id, after))
       },
     }),
     operation({

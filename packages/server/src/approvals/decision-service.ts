@@ -1,4 +1,4 @@
-import type { ApprovalDecision, Decisions, Json, Principal } from '@provost/core'
+import type { ApprovalDecision, BatchDecision, Decisions, Json, Principal } from '@provost/core'
 import { canonicalJson, isRecord, ProvostError, toJson } from '@provost/core'
 
 import type { HttpError } from '../http/http-error.ts'
@@ -141,6 +141,24 @@ export function createDecisionService({ host, approver, authorized, allow }: Dec
       return undefined
     }
 
+    async function checkBatch(decision: BatchDecision): Promise<BatchDecision> {
+      const { id: batch, decision: verdict, except = [], edits = {}, propose: _, ...said } = decision
+      const rows = await waits.rows(batch)
+      if (rows.length === 0 && !(await waits.isOver(batch))) throw unknownWait(batch)
+      let mayEdit = true
+      for (const wait of rows) {
+        const { id } = wait
+        const args = Object.hasOwn(edits, id) ? { args: toJson(edits[id]) } : {}
+        const row = except.includes(id) ? { verdict: 'deny' as const } : { verdict, ...args }
+        const question = await checkOne(principal, reached, { kind: 'approval', wait }, via, row)
+        if ('args' in row) mayEdit = mayEdit && (await approver.mayEdit(principal, question))
+      }
+      const edited = Object.keys(edits).length > 0
+      return { ...said, id: batch, decision: verdict, except, edits, ...(edited && !mayEdit && { propose: true }) }
+    }
+
+    const batches: BatchDecision[] = []
+    for (const decision of decisions.batches ?? []) batches.push(await checkBatch(decision))
     const approvals: ApprovalDecision[] = []
     for (const decision of decisions.approvals ?? []) {
       const { id, decision: verdict, args, ...rest } = decision
@@ -163,7 +181,7 @@ export function createDecisionService({ host, approver, authorized, allow }: Dec
       const approves = isRecord(value) && value['decision'] === 'approve'
       await look('input', id, { verdict: approves ? 'approve' : 'deny' })
     }
-    return { ...decisions, approvals }
+    return { ...decisions, approvals, batches }
   }
 
   return {

@@ -1,7 +1,9 @@
 import { pendingWork } from '@provost/agent'
-import type { Effect, PendingWork, Principal, SessionStore } from '@provost/core'
+import type { Effect, PendingApproval, PendingWork, Principal, SessionStore } from '@provost/core'
 
 import type { ApprovalQuestion, Via } from '../options/approval-options.ts'
+import type { CompensationWaits } from '../sessions/compensation-waits.ts'
+import { compensationWaits, isOverIn } from '../sessions/compensation-waits.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import { foldSession } from '../sessions/session-end.ts'
 
@@ -31,13 +33,17 @@ export function waitingIn({ approvals, inputs, uncertain, remoteCalls }: Pending
 export interface Waits {
   /** Finds a wait by its id, or by the id of its call. */
   find(kind: Waiting['kind'], id: string): Promise<Waiting | undefined>
-  /** Whether a wait existed and is over. */
+  /** Returns the open approvals of a batch. */
+  rows(batch: string): Promise<readonly PendingApproval[]>
+  /** Whether a wait or a batch existed and is over. */
   isOver(id: string): Promise<boolean>
 }
 
-/** Reads the pending waits of a session from this process, else from its log. */
+/** Reads the pending waits of a session and of its compensation from this process, else from their logs. */
 export function waitsOf(store: SessionStore, live: LiveSession): Waits {
   let read: ReturnType<typeof foldSession> | undefined
+  let undoing: Promise<CompensationWaits> | undefined
+  const compensation = (): Promise<CompensationWaits> => (undoing ??= compensationWaits(store, live.id))
   const matches =
     (kind: Waiting['kind'], id: string) =>
     (one: Waiting): boolean =>
@@ -47,11 +53,19 @@ export function waitsOf(store: SessionStore, live: LiveSession): Waits {
       const here = waitingIn(live.session.pending).find(matches(kind, id))
       if (here) return here
       const { state } = await (read ??= foldSession(store, live.id))
-      return waitingIn(pendingWork(state)).find(matches(kind, id))
+      const logged = waitingIn(pendingWork(state)).find(matches(kind, id))
+      return logged ?? waitingIn((await compensation()).pending).find(matches(kind, id))
+    },
+    async rows(batch) {
+      const here = live.session.pending.approvals.filter((one) => one.batch === batch)
+      if (here.length > 0) return here
+      const { state } = await (read ??= foldSession(store, live.id))
+      const logged = pendingWork(state).approvals.filter((one) => one.batch === batch)
+      return logged.length > 0 ? logged : (await compensation()).pending.approvals.filter((one) => one.batch === batch)
     },
     async isOver(id) {
       const { state } = await (read ??= foldSession(store, live.id))
-      return ['', 'remote ', 'uncertain '].some((prefix) => state.resolvedWaits.has(`${prefix}${id}`))
+      return isOverIn(state, id) || (await compensation()).isOver(id)
     },
   }
 }

@@ -1,4 +1,4 @@
-import { foldLog, pendingWork } from '@provost/agent'
+import { compensatedSession, foldLog, pendingWork } from '@provost/agent'
 import type { Entry, Json, PendingApproval, Principal, SessionInfo, SessionStatus, SessionStore } from '@provost/core'
 import { displayText, questionText } from '@provost/core'
 
@@ -57,10 +57,14 @@ export async function readInbox({ store, from, limit, shows, releases }: InboxRe
   let looked = 0
   let { after, wait } = from ?? {}
   for (const status of statuses.slice(Math.max(0, from ? statuses.indexOf(from.status) : 0))) {
-    for await (const info of store.list({ status, limit: limit - looked, ...(after !== undefined && { after }) })) {
+    for await (const listed of store.list({ status, limit: limit - looked, ...(after !== undefined && { after }) })) {
       looked++
+      // The waits of a compensation are answered in its session.
+      const info = { ...listed, id: compensatedSession(listed.id) ?? listed.id }
       const found =
-        status === 'quarantined' ? await quarantinedRow(info, releases) : await rowsOf(store, info, wait, shows)
+        status === 'quarantined'
+          ? await quarantinedRow(info, releases)
+          : await rowsOf(store, listed.id, info, wait, shows)
       for (const row of found) {
         if (rows.length === limit) {
           const last = rows.at(-1)
@@ -69,7 +73,7 @@ export async function readInbox({ store, from, limit, shows, releases }: InboxRe
         }
         rows.push(row)
       }
-      after = info.id
+      after = listed.id
       wait = undefined
       if (looked === limit || rows.length === limit) return { waits: rows, next: cursor(status, after) }
     }
@@ -85,12 +89,13 @@ function cursor(status: SessionStatus, after?: string, wait?: string): InboxCurs
 
 async function rowsOf(
   store: SessionStore,
+  log: string,
   info: SessionInfo,
   behind: string | undefined,
   shows: InboxReading['shows'],
 ): Promise<readonly WaitRow[]> {
   const entries: Entry[] = []
-  for await (const entry of store.read(info.id)) entries.push(entry)
+  for await (const entry of store.read(log)) entries.push(entry)
   const state = foldLog(entries)
   const requester = state.run?.principal
   const all = waitingIn(pendingWork(state))

@@ -27,6 +27,7 @@ const statuses: Readonly<Record<string, number>> = {
   'nothing-to-resume': 409,
   'unknown-wait': 404,
   'unknown-run': 404,
+  'unknown-message': 404,
   'invalid-input': 400,
   'invalid-option': 400,
   'invalid-session-id': 400,

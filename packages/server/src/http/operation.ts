@@ -12,7 +12,7 @@ export interface AuthenticatedRequest {
 
 /** An operation of the HTTP API: its route, its description and its handler. */
 export interface Operation {
-  readonly method: 'get' | 'post' | 'delete'
+  readonly method: 'get' | 'post' | 'put' | 'delete'
   /** Path of the route, with `{id}` for the id of a session. */
   readonly path: string
   readonly operationId: string

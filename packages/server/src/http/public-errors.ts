@@ -1,11 +1,12 @@
-import type { AgentEvent, Entry, ErrorInfo, Message, ToolOutput } from '@provost/core'
-import { assertNever } from '@provost/core'
+import type { AgentEvent, Compensation, Entry, ErrorInfo, Message, ToolOutput } from '@provost/core'
+import { assertNever, hasTrait } from '@provost/core'
 
 /** Converts events, messages and errors to what clients may receive. */
 export interface ClientRedaction {
   event(event: AgentEvent): AgentEvent
   message(message: Message): Message
   error(error: ErrorInfo): ErrorInfo
+  compensation(given: Compensation): Compensation
   /** Converts an exported entry. */
   entry(entry: Entry): Entry
 }
@@ -23,7 +24,10 @@ const ownWords: ReadonlySet<string> = new Set([
 ])
 
 /** Codes of run errors whose message repeats the exception of a tool, a hook or a child. */
-const foreignWords: ReadonlySet<string> = new Set(['unexpected', 'tool-failed', 'hook-failed', 'fan-out-failed'])
+const foreignWords: ReadonlySet<string> = new Set([
+  ...['unexpected', 'tool-failed', 'hook-failed', 'fan-out-failed', 'store-failed', 'init-failed', 'callback-failed'],
+  ...['orchestrator-failed', 'model-failed'],
+])
 const hiddenOutput: ToolOutput = Object.freeze({ type: 'error-text', value: 'The tool failed.' })
 
 /**
@@ -33,7 +37,7 @@ const hiddenOutput: ToolOutput = Object.freeze({ type: 'error-text', value: 'The
  * @param exposeErrors sends the text to clients too.
  */
 export function createClientRedaction(exposeErrors: boolean): ClientRedaction {
-  if (exposeErrors) return { event: same, message: same, error: same, entry: same }
+  if (exposeErrors) return { event: same, message: same, error: same, compensation: same, entry: same }
   const known = new WeakMap<Message, Message>()
 
   function message(given: Message): Message {
@@ -56,6 +60,7 @@ export function createClientRedaction(exposeErrors: boolean): ClientRedaction {
   }
 
   function event(given: AgentEvent): AgentEvent {
+    if (!hasTrait(given, 'exposes')) return given
     switch (given.type) {
       case 'tool.execute.error':
         return { ...given, error: toolError(given.error) }
@@ -75,51 +80,6 @@ export function createClientRedaction(exposeErrors: boolean): ClientRedaction {
         return { ...given, input: messages(given.input) }
       case 'turn.end':
         return { ...given, messages: messages(given.messages) }
-      case 'agent.followup.queued':
-      case 'agent.resumed':
-      case 'agent.steered':
-      case 'agent.suspended':
-      case 'context.compacted':
-      case 'evaluator.iteration':
-      case 'extension':
-      case 'fanout.merged':
-      case 'fanout.start':
-      case 'file.generated':
-      case 'governance.blocked':
-      case 'governance.declassified':
-      case 'governance.flagged':
-      case 'handoff.end':
-      case 'handoff.start':
-      case 'input.requested':
-      case 'input.resolved':
-      case 'message.start':
-      case 'model.fallback':
-      case 'model.retry':
-      case 'progress.written':
-      case 'reasoning.delta':
-      case 'reasoning.end':
-      case 'reasoning.start':
-      case 'source.cited':
-      case 'step.end':
-      case 'step.start':
-      case 'text.delta':
-      case 'text.end':
-      case 'text.start':
-      case 'tool.approval.requested':
-      case 'tool.approval.resolved':
-      case 'tool.call.delta':
-      case 'tool.call.end':
-      case 'tool.call.start':
-      case 'tool.execute.partial':
-      case 'tool.execute.progress':
-      case 'tool.execute.start':
-      case 'tool.remote.requested':
-      case 'tool.remote.resolved':
-      case 'tool.skipped':
-      case 'tool.uncertain':
-      case 'turn.mode':
-      case 'turn.start':
-        return given
       default:
         return assertNever(given)
     }
@@ -156,7 +116,15 @@ export function createClientRedaction(exposeErrors: boolean): ClientRedaction {
     }
   }
 
-  return { event, message, error: runError, entry }
+  function compensation(given: Compensation): Compensation {
+    const impossible = given.impossible.map((one) => {
+      if (!one.error || ownWords.has(one.error.code)) return one
+      return { ...one, reason: 'The compensation failed.', error: toolError(one.error) }
+    })
+    return { ...given, impossible }
+  }
+
+  return { event, message, error: runError, compensation, entry }
 }
 
 function same<T>(value: T): T {
@@ -177,9 +145,9 @@ function runError(error: ErrorInfo): ErrorInfo {
 
 function errorFrom(kind: Extract<AgentEvent, { type: 'agent.error' }>['source']['kind'], error: ErrorInfo): ErrorInfo {
   if (kind === 'tool') return toolError(error)
-  return kind === 'model' || kind === 'loop'
-    ? runError(error)
-    : general(error, 'A part of the server outside the run failed.')
+  return kind === 'hook' || kind === 'listener'
+    ? general(error, 'A part of the server outside the run failed.')
+    : runError(error)
 }
 
 function general({ code, retryable }: ErrorInfo, message: string): ErrorInfo {

@@ -1,6 +1,8 @@
 import { isBase64 } from '@provost/core'
 import { z } from 'zod'
 
+import type { RequestedOptions } from '../options/request-options.ts'
+
 interface GivenFile {
   type: 'file'
   mediaType: string
@@ -9,6 +11,11 @@ interface GivenFile {
 }
 /** Input of a client. */
 export type GivenInput = string | ({ type: 'text'; text: string } | GivenFile)[]
+
+/** How a remote call of a client ended. */
+export type RemoteResultBody =
+  | { callId: string; output: unknown }
+  | { callId: string; error: { message: string; code?: string | undefined } }
 
 /** Decisions of a client. */
 export interface DecisionsBody {
@@ -21,9 +28,23 @@ export interface DecisionsBody {
         sticky?: 'session' | undefined
       }[]
     | undefined
-  toolResults?: { callId: string; output?: unknown }[] | undefined
+  batches?:
+    | {
+        id: string
+        decision: 'approve' | 'deny'
+        reason?: string | undefined
+        except?: string[] | undefined
+        edits?: Record<string, unknown> | undefined
+      }[]
+    | undefined
+  toolResults?: RemoteResultBody[] | undefined
   uncertain?: { callId: string; decision: 'retry' | 'done' | 'fail'; output?: unknown }[] | undefined
   inputs?: { id: string; value?: unknown }[] | undefined
+}
+
+/** Options of a run that a client may give. */
+interface RunOptionsBody extends RequestedOptions {
+  maxSteps?: number | undefined
 }
 
 /** The body of `POST /api/agent/execute`. */
@@ -40,7 +61,7 @@ export interface ExecuteBody extends DecisionsBody {
         timeoutMs?: number | undefined
       }[]
     | undefined
-  options?: { maxSteps?: number | undefined } | undefined
+  options?: RunOptionsBody | undefined
 }
 
 /** The body of a steer or a follow-up. */
@@ -53,6 +74,11 @@ interface AbortBody {
   drain?: boolean | undefined
   graceMs?: number | undefined
   onPendingApprovals?: 'deny' | 'hold' | 'fail' | undefined
+}
+
+/** The body of a compensation: where it begins, or answers to what it waits for. */
+export interface CompensateBody extends DecisionsBody {
+  since?: string | number | { time: number } | undefined
 }
 
 interface ListQuery {
@@ -95,7 +121,33 @@ const approval = z.strictObject({
   args: z.unknown().optional(),
   sticky: z.literal('session').optional(),
 })
-const toolResult = z.strictObject({ callId: waitId, output: z.unknown() })
+const mostRows = 1_000
+const batch = z
+  .strictObject({
+    id: waitId,
+    decision: z.enum(['approve', 'deny']),
+    reason: z.string().max(10_000).optional(),
+    except: z.array(waitId).max(mostRows).optional().describe('Ids of approvals whose calls are denied.'),
+    edits: z.record(waitId, z.unknown()).optional().describe('New arguments, by the id of the approval.'),
+  })
+  .refine(
+    ({ decision, except = [], edits = {} }) =>
+      decision === 'approve' || except.length + Object.keys(edits).length === 0,
+    '`except` and `edits` belong to `approve`',
+  )
+const toolResult: z.ZodType<RemoteResultBody> = z.union(
+  [
+    z.strictObject({
+      callId: waitId,
+      output: z.unknown().refine((output) => output !== undefined, 'it has no output'),
+    }),
+    z.strictObject({
+      callId: waitId,
+      error: z.strictObject({ message: z.string().max(10_000), code: z.string().min(1).max(100).optional() }),
+    }),
+  ],
+  'give either `output`, or `error: { message, code? }`',
+)
 const uncertain = z.strictObject({
   callId: waitId,
   decision: z.enum(['retry', 'done', 'fail']),
@@ -105,6 +157,7 @@ const answer = z.strictObject({ id: waitId, value: z.unknown() })
 
 const decisions = {
   approvals: z.array(approval).max(100).optional(),
+  batches: z.array(batch).max(100).optional(),
   toolResults: z.array(toolResult).max(100).optional(),
   uncertain: z.array(uncertain).max(100).optional(),
   inputs: z.array(answer).max(100).optional(),
@@ -128,22 +181,47 @@ const historyMessage = z.looseObject({
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
 })
 
+const runOptions = z.strictObject({
+  maxSteps: z.int().min(1).max(1_000).optional(),
+  model: name.optional().describe('One of the models that the server offers to requests.'),
+  temperature: z.number().optional(),
+  toolChoice: z
+    .union([z.enum(['auto', 'none', 'required']), z.strictObject({ tool: name })])
+    .optional()
+    .describe('`required` and `tool` hold for the first model call of the run.'),
+})
+
+const history = z.array(historyMessage).max(10_000)
+
 export const executeSchema: z.ZodType<ExecuteBody> = z
   .strictObject({
     agent: name.optional(),
     sessionId: z.string().min(1).max(200).optional(),
     input: inputSchema.optional(),
     ...decisions,
-    messages: z.array(historyMessage).max(10_000).optional(),
+    messages: history.optional(),
     tools: z
       .array(remoteTool)
       .refine((tools) => new Set(tools.map((one) => one.name)).size === tools.length, 'two have the same name')
       .optional(),
-    options: z.strictObject({ maxSteps: z.int().min(1).max(1_000).optional() }).optional(),
+    options: runOptions.optional(),
   })
   .describe(
-    '`input` begins a run; `approvals`, `toolResults`, `uncertain` and `inputs` answer what a suspended one waits for. `messages` and `tools` are for a new session.',
+    '`input` begins a run; `approvals`, `batches`, `toolResults`, `uncertain` and `inputs` answer what a suspended one waits for. `messages` and `tools` are for a new session.',
   )
+
+/** The body of `PUT /api/agent/session/{id}`. */
+export type CreateBody = Pick<ExecuteBody, 'agent' | 'messages'>
+
+export const createSchema: z.ZodType<CreateBody> = z.strictObject({
+  agent: name.optional(),
+  messages: history.optional(),
+})
+
+/** Whether a client may choose an id for a session. Event ids and log names contain it. */
+export function isSessionId(id: string): boolean {
+  return /^[A-Za-z0-9][\w.-]{7,127}$/u.test(id)
+}
 
 export const sendSchema: z.ZodType<SendBody> = z.strictObject({
   input: inputSchema,
@@ -154,6 +232,16 @@ export const abortSchema: z.ZodType<AbortBody> = z.strictObject({
   drain: z.boolean().optional(),
   graceMs: z.int().min(0).max(60_000).optional(),
   onPendingApprovals: z.enum(['deny', 'hold', 'fail']).optional(),
+})
+
+export const compensateSchema: z.ZodType<CompensateBody> = z.strictObject({
+  since: z
+    .union([z.string().min(1).max(1_000), z.int().min(0), z.strictObject({ time: z.int().min(0) })])
+    .optional()
+    .describe(
+      'Later effects are undone: the id of a message, an offset in the log, or a time in milliseconds. Default: all.',
+    ),
+  ...decisions,
 })
 
 export const listQuery: z.ZodType<ListQuery> = z.object({
@@ -167,8 +255,14 @@ export const waitsQuery: z.ZodType<{ after?: string | undefined; limit?: number 
   limit: z.coerce.number().int().min(1).max(100).optional(),
 })
 
-export const eventsQuery: z.ZodType<{ after?: string | undefined }> = z.object({
+const verbose = z.enum(['0', '1']).optional().describe('1: each frame is the whole event.')
+type Verbose = '0' | '1' | undefined
+
+export const streamQuery: z.ZodType<{ verbose?: Verbose }> = z.object({ verbose })
+
+export const eventsQuery: z.ZodType<{ after?: string | undefined; verbose?: Verbose }> = z.object({
   after: z.string().min(1).max(10_000).optional(),
+  verbose,
 })
 
 /** Depth of a client's JSON at most, since recursive code reads it. */

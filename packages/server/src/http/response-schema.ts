@@ -20,6 +20,7 @@ const pending = z.object({
       roles: z.record(z.string(), z.string()),
       label: z.looseObject({ integrity: z.string(), confidentiality: z.string(), sources: z.array(z.string()) }),
       definitionHash: z.string().optional(),
+      batch: z.string().optional(),
       warnings: z.array(z.object({ path: z.string(), kind: z.string(), text: z.string() })).optional(),
     }),
   ),
@@ -36,6 +37,9 @@ export const sessionSchema: z.ZodType = z.object({
     z.looseObject({ id: z.string(), role: z.string(), content: z.array(z.looseObject({ type: z.string() })) }),
   ),
   pending,
+  model: z.string().optional().describe('`provider/model` of the last answer.'),
+  usage: z.looseObject({ byModel: z.record(z.string(), z.looseObject({})) }),
+  cost: z.number().optional().describe('In US dollars; absent if a price is unknown.'),
   lastEventId: z.string().optional(),
 })
 
@@ -59,6 +63,18 @@ export const waitsSchema: z.ZodType = z.object({
   next: z.string().optional(),
 })
 
+const effect = z.object({ callId: z.string(), toolName: z.string() })
+
+export const compensationSchema: z.ZodType = z.object({
+  status: z
+    .enum(['completed', 'denied', 'suspended'])
+    .describe('`suspended`: decide on `pending`, with this route or `approvals`.'),
+  undone: z.array(effect),
+  impossible: z.array(effect.extend({ reason: z.string(), error: z.looseObject({ code: z.string() }).optional() })),
+  reason: z.string().optional().describe('Of `denied`.'),
+  pending: pending.optional(),
+})
 export const acceptedSchema: z.ZodType = z.object({ sessionId: z.string(), status })
+export const createdSchema: z.ZodType = z.object({ sessionId: z.string(), agent: z.string(), created: z.boolean() })
 export const releaseSchema: z.ZodType = z.object({ sessionId: z.string(), released: z.boolean() })
 export const healthSchema: z.ZodType = z.object({ status: z.string() })

@@ -3,12 +3,13 @@ import type { Effect, Json, MaybePromise, Principal, SessionStore } from '@provo
 
 import type { ApprovalOptions, Via } from './approval-options.ts'
 import type { Limits } from './limits.ts'
+import type { RequestOptions } from './request-options.ts'
 
 /** What a principal is about to do. */
 export type Action =
   | { readonly kind: 'run' | 'list' | 'waits'; readonly agent?: string }
   | {
-      readonly kind: 'read' | 'send' | 'abort' | 'delete' | 'export' | 'release'
+      readonly kind: 'read' | 'send' | 'abort' | 'delete' | 'export' | 'release' | 'compensate'
       readonly sessionId: string
       /** Principal of the session; absent if it is the one that sends the request. */
       readonly requester?: Principal
@@ -67,6 +68,12 @@ export interface ServerOptions {
    * each request from this machine without it.
    */
   readonly operator?: (principal: Principal) => MaybePromise<boolean>
+  /**
+   * Whether event streams are compressed (gzip) for clients that accept it. Default true. With `false`, the length of
+   * a frame depends on that frame alone: an observer of the encrypted connection who also writes text into a session,
+   * such as the author of a mail that an agent reads, cannot compare his text with secrets in the same stream.
+   */
+  readonly compression?: boolean
   /** Returns the app value of a principal's runs, as `context` of `agent.run`; called again when a run resumes. */
   readonly context?: (principal: Principal) => MaybePromise<unknown>
   /** Origins of web pages that may call this server. Default none. */
@@ -79,6 +86,13 @@ export interface ServerOptions {
    * unchanged. Default none: they are dropped.
    */
   readonly allowProviderOptions?: readonly string[]
+  /**
+   * What a request to `execute` may set for its run in `options`. Default nothing: 400 `invalid-option`.
+   *
+   * @example
+   * createServer({ agents, store, requestOptions: { models: { fast, thorough }, temperature: { min: 0, max: 1 } } })
+   */
+  readonly requestOptions?: RequestOptions
   /**
    * Whether clients receive the text of errors that tools, hooks and listeners throw. Default false: the code and a general
    * text. The model, the log, spans and `onError` always receive the text.

@@ -8,7 +8,7 @@ import { HttpError, responseStatus } from '../http/http-error.ts'
 import { badRequest, busy, isCode, waits } from '../http/request-error.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import { endOf, inputCursor } from '../sessions/session-end.ts'
-import type { SessionHost } from '../sessions/session-host.ts'
+import type { RunRequest, SessionHost } from '../sessions/session-host.ts'
 import type { Cursor } from '../stream/cursor.ts'
 
 /** The description of the header, for operations that read it. */
@@ -103,7 +103,7 @@ function reusedKey(): HttpError {
 export async function beginOnce(
   keyed: IdempotentRequest,
   input: Input,
-  options: { readonly maxSteps?: number | undefined } = {},
+  { maxSteps, ...requested }: RunRequest = {},
   ready?: () => Promise<void>,
 ): Promise<Cursor> {
   const { host, live, principal, key } = keyed
@@ -120,7 +120,7 @@ export async function beginOnce(
     if (live.session.status === 'suspended') throw waits(live.id)
     if (live.session.status === 'running') throw busy(live.id)
     await bindKey(host.store, live.id, keyed, 'say')
-    await host.send(live, input, { mode: 'queue', key: token, maxSteps: options.maxSteps })
+    await host.send(live, input, { mode: 'queue', key: token, maxSteps, requested })
     return after
   } finally {
     admitted()

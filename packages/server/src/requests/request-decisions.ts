@@ -1,14 +1,14 @@
-import type { Decisions, Input, Principal } from '@provost/core'
+import type { Decisions, Input, Principal, RemoteResult } from '@provost/core'
 
-import type { DecisionsBody, ExecuteBody, GivenInput } from '../http/request-schema.ts'
+import type { DecisionsBody, ExecuteBody, GivenInput, RemoteResultBody } from '../http/request-schema.ts'
 import type { SessionHost } from '../sessions/session-host.ts'
 import { givenHistory } from './client-history.ts'
 
 /** Returns the decisions in a request; undefined if it has none. */
 export function decisionsOf(given: DecisionsBody, principal: Principal): Decisions | undefined {
   const by = principal.id
-  const { approvals = [], toolResults = [], uncertain = [], inputs = [] } = given
-  if (approvals.length + toolResults.length + uncertain.length + inputs.length === 0) return undefined
+  const { approvals = [], batches = [], toolResults = [], uncertain = [], inputs = [] } = given
+  if (approvals.length + batches.length + toolResults.length + uncertain.length + inputs.length === 0) return undefined
   return {
     approvals: approvals.map(({ id, decision, reason, args, sticky }) => ({
       id,
@@ -18,7 +18,15 @@ export function decisionsOf(given: DecisionsBody, principal: Principal): Decisio
       ...(args !== undefined && { args }),
       ...(sticky && { sticky }),
     })),
-    toolResults: toolResults.map(({ callId, output }) => ({ callId, output, by })),
+    batches: batches.map(({ id, decision, reason, except, edits }) => ({
+      id,
+      decision,
+      by,
+      ...(reason !== undefined && { reason }),
+      ...(except && { except }),
+      ...(edits && { edits }),
+    })),
+    toolResults: toolResults.map((one) => ({ ...toRemoteResult(one), by })),
     uncertain: uncertain.map(({ callId, decision, output }) => ({
       callId,
       decision,
@@ -27,6 +35,13 @@ export function decisionsOf(given: DecisionsBody, principal: Principal): Decisio
     })),
     inputs: inputs.map(({ id, value }) => ({ id, value })),
   }
+}
+
+function toRemoteResult(given: RemoteResultBody): RemoteResult {
+  const { callId } = given
+  if (!('error' in given)) return { callId, output: given.output }
+  const { message, code } = given.error
+  return { callId, error: { message, ...(code !== undefined && { code }) } }
 }
 
 export function toInput(input: GivenInput): Input {

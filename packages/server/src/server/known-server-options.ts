@@ -1,8 +1,10 @@
 import type { KnownKeys, MovedKeys } from '@provost/core'
 import { ProvostError, checkOptions, isRecord } from '@provost/core'
+import { checkModel } from '@provost/provider'
 
 import type { ApprovalOptions } from '../options/approval-options.ts'
 import type { Limits } from '../options/limits.ts'
+import type { RequestOptions } from '../options/request-options.ts'
 import type { ServeOptions } from '../options/serve-options.ts'
 import type { ServerOptions } from '../options/server-options.ts'
 import type { Server } from '../options/server.ts'
@@ -16,6 +18,8 @@ const serverKeys = {
   operator: true,
   allowProviderOptions: true,
   exposeErrors: true,
+  requestOptions: true,
+  compression: true,
   context: true,
   origins: true,
   publicUrl: true,
@@ -55,6 +59,20 @@ const movedServer: MovedKeys = {
   principal: 'Return it from "authenticate".',
 }
 
+const requestKeys = { models: true, temperature: true, toolChoice: true } satisfies KnownKeys<RequestOptions>
+const rangeKeys = { min: true, max: true } satisfies KnownKeys<
+  object & Exclude<RequestOptions['temperature'], undefined>
+>
+
+function checkRequestOptions({ requestOptions }: ServerOptions): void {
+  const where = '"requestOptions" of createServer'
+  checkOptions(requestOptions, requestKeys, where, { model: 'Name it "models": { name: model }.' })
+  if (!isRecord(requestOptions)) return
+  const { models, temperature } = requestOptions
+  if (isRecord(temperature)) checkOptions(temperature, rangeKeys, `"temperature" of ${where}`)
+  for (const [name, model] of Object.entries(models ?? {})) checkModel(model, `${JSON.stringify(name)} in ${where}`)
+}
+
 const approvalKeys = { by: true, mayEdit: true, peers: true } satisfies KnownKeys<ApprovalOptions>
 
 /** @throws ProvostError `unknown-option`, `invalid-option`, `invalid-options` */
@@ -66,6 +84,7 @@ export function checkServerOptions(options: ServerOptions): void {
       hint: 'Give createServer({ agents: [agent], store }).',
     })
   }
+  checkRequestOptions(options)
   const { limits, recoverMs } = options
   checkOptions(limits, limitKeys, '"limits" of createServer')
   for (const [name, limit] of Object.entries({ ...limits, recoverMs })) {

@@ -107,6 +107,8 @@ export function createServer(options: ServerOptions): Server {
     allow,
     permits,
     allowProviderOptions: options.allowProviderOptions ?? [],
+    requestOptions: options.requestOptions ?? {},
+    compression: options.compression ?? true,
     accepting(): void {
       if (closed) throw shuttingDown()
     },
@@ -244,6 +246,7 @@ export function createServer(options: ServerOptions): Server {
 
   async function allIdle(): Promise<void> {
     for (const live of [...host.running]) await live.idle
+    await host.compensated()
   }
 
   async function close(graceMs: number): Promise<void> {
@@ -258,6 +261,7 @@ export function createServer(options: ServerOptions): Server {
     closing.stop()
     for (const live of host.running) live.feed.stopPublishing()
     connections.cut()
+    host.stopCompensating()
     for (const live of host.running) void live.session.abort({ graceMs: 0, onPendingApprovals: 'hold' }).catch(() => {})
     await allIdle()
     await passing?.close()

@@ -1,28 +1,40 @@
+import { createEventEncoder } from '@provost/core'
+
 import type { Sent } from '../stream/read-cursor.ts'
 import type { ExecuteComplete } from './completion.ts'
 import type { SessionEvents } from './session-reader.ts'
+
+/** How events become frames. */
+export interface FrameOptions {
+  readonly sessionId: string
+  /** Each frame is the whole event. */
+  readonly verbose: boolean
+}
+
+/** Writes frames of server-sent events, for one connection. */
+interface FrameWriter {
+  event(sent: Sent): Iterable<string>
+  complete(complete: ExecuteComplete): string
+}
 
 /**
  * Yields events as frames of server-sent events, each under its id, and `execute_complete` at the end. A stream that ends
  * without it was cut: the client can reconnect with `Last-Event-ID`.
  */
-export async function* eventFrames(events: SessionEvents): AsyncGenerator<Iterable<string>, void, undefined> {
-  let seq = 0
+export async function* eventFrames(
+  events: SessionEvents,
+  { sessionId, verbose }: FrameOptions,
+): AsyncGenerator<Iterable<string>, void, undefined> {
+  const writer = verbose ? wholeFrames() : smallFrames(sessionId)
   function* framesOf(sent: readonly Sent[]): Generator<string, void, undefined> {
-    for (const { item, id } of sent) {
-      const line = id === undefined ? '' : `id: ${lineOf(id)}\n`
-      yield `${line}event: ${item.event.type}\ndata: {"seq":${++seq},`
-      // Yielded separately: all live readers share this text.
-      yield item.json()
-      yield '\n\n'
-    }
+    for (const one of sent) yield* writer.event(one)
   }
   try {
     yield ['retry: 1000\n\n']
     for (;;) {
       const next = await events.next()
       if (next.done) {
-        if (next.value) yield [completeFrame(next.value)]
+        if (next.value) yield [writer.complete(next.value)]
         return
       }
       yield framesOf(next.value)
@@ -32,11 +44,41 @@ export async function* eventFrames(events: SessionEvents): AsyncGenerator<Iterab
   }
 }
 
-function completeFrame(complete: ExecuteComplete): string {
-  return `event: execute_complete\ndata: ${JSON.stringify(complete)}\n\n`
+/** Writes what the reader does not know yet, under ids without the session. */
+function smallFrames(sessionId: string): FrameWriter {
+  const encoder = createEventEncoder()
+  const prefix = `${sessionId}:`
+  return {
+    *event({ event, item, id: whole }) {
+      const id = whole?.startsWith(prefix) ? whole.slice(prefix.length) : whole
+      const frames = encoder.encode(event, item.log, id)
+      for (const frame of frames) yield frameOf(frame === frames.at(-1) ? id : undefined, frame.event, frame.data)
+    },
+    complete(complete) {
+      const { event, data } = encoder.complete(complete)
+      return frameOf(undefined, event, data)
+    },
+  }
+}
+
+function wholeFrames(): FrameWriter {
+  let seq = 0
+  return {
+    *event({ item, id }) {
+      yield `${idLine(id)}event: ${item.event.type}\ndata: {"seq":${++seq},`
+      // Yielded separately: all live readers share this text.
+      yield item.json()
+      yield '\n\n'
+    },
+    complete: (complete) => frameOf(undefined, complete.type, JSON.stringify(complete)),
+  }
+}
+
+function frameOf(id: string | undefined, event: string, data: string): string {
+  return `${idLine(id)}event: ${event}\ndata: ${data}\n\n`
 }
 
 /** Removes line ends, which no field of a frame can hold. */
-function lineOf(text: string): string {
-  return text.replaceAll(/[\r\n\0]/gu, '')
+function idLine(id: string | undefined): string {
+  return id === undefined ? '' : `id: ${id.replaceAll(/[\r\n\0]/gu, '')}\n`
 }

@@ -3,11 +3,14 @@ import type { Extension, Fold, Principal } from '@provost/core'
 import { defineExtension } from '@provost/core'
 
 import type { ClientRedaction } from '../http/public-errors.ts'
+import type { RequestOptions } from '../options/request-options.ts'
 import type { EventFeed } from '../stream/event-feed.ts'
 import { createEventFeed } from '../stream/event-feed.ts'
 import type { TransientWriter } from '../stream/transient-writer.ts'
 import type { RemoteToolInit } from './remote-tool.ts'
 import { remoteTools } from './remote-tool.ts'
+import type { RequestedRun } from './requested-options.ts'
+import { requestedRun } from './requested-options.ts'
 
 /** A session that this process has open. */
 export interface LiveSession {
@@ -17,6 +20,8 @@ export interface LiveSession {
   readonly principal: string | undefined
   readonly session: Session<unknown, never>
   readonly feed: EventFeed
+  /** Absent if requests may not set options. */
+  readonly requested?: RequestedRun
   /** Set while a run is active; resolves when the session is idle. */
   idle: Promise<void> | undefined
 }
@@ -63,6 +68,7 @@ export interface Opening {
   readonly agent: Agent<unknown, never>
   readonly principal: Principal | undefined
   readonly tools: readonly RemoteToolInit[]
+  readonly requestOptions: RequestOptions | undefined
   readonly keptEvents: number
   readonly redaction: ClientRedaction
   /** Stores transient events for readers in other processes. */
@@ -71,8 +77,10 @@ export interface Opening {
 }
 
 export async function openSession(opening: Opening): Promise<LiveSession> {
-  const { id, agent, principal, tools, keptEvents, redaction, passing, open } = opening
+  const { id, agent, principal, tools, requestOptions, keptEvents, redaction, passing, open } = opening
   const feed = createEventFeed(id, keptEvents, redaction, passing?.push)
-  const session = await open([toolsExtension(tools), feedExtension(feed)])
-  return { id, agent, principal: principal?.id, session, feed, idle: undefined }
+  const requested = requestOptions && requestedRun(requestOptions)
+  const more = requested ? [requested.extension] : []
+  const session = await open([toolsExtension(tools), ...more, feedExtension(feed)])
+  return { id, agent, principal: principal?.id, session, feed, ...(requested && { requested }), idle: undefined }
 }

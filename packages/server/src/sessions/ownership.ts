@@ -1,3 +1,4 @@
+import { compensatedSession } from '@provost/agent'
 import type { NewEntry, Principal, SessionStore } from '@provost/core'
 import { createdIn, isCreated } from '@provost/sessions'
 
@@ -18,6 +19,8 @@ export const localPrincipal: Principal = Object.freeze({ id: 'local' })
 
 /** Returns the owner of a session; undefined for an unknown session. */
 export async function ownership(store: SessionStore, id: string): Promise<Ownership | undefined> {
+  // The log of its compensations belongs to a session, and is none.
+  if (compensatedSession(id) !== undefined) return undefined
   let found: Ownership | undefined
   for await (const entry of store.read(id)) {
     const claim: NewEntry = entry

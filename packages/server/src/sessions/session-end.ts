@@ -26,6 +26,12 @@ export async function endOf(store: SessionStore, id: string): Promise<Cursor> {
   return (await foldSession(store, id)).last
 }
 
+/** Returns whether a session has had a run. */
+export async function hasRun(store: SessionStore, id: string): Promise<boolean> {
+  for await (const { type } of store.read(id)) if (type === 'run') return true
+  return false
+}
+
 /** Returns the cursor at which the input of a key entered a session, or the session's end if it is still queued; undefined for an unused key. */
 export async function inputCursor(store: SessionStore, id: string, key: string): Promise<Cursor | undefined> {
   const token = `send/${key}`

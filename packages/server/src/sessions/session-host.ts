@@ -1,5 +1,6 @@
-import type { Agent, AgentStream, RunOptions, SessionOptions } from '@provost/agent'
-import type { Decisions, Input, Message, ModelMessage, Principal, SessionStore } from '@provost/core'
+import { compensationLog } from '@provost/agent'
+import type { Agent, AgentStream, CompensateOptions, RunOptions, SessionOptions } from '@provost/agent'
+import type { Compensation, Decisions, Input, Message, ModelMessage, Principal, SessionStore } from '@provost/core'
 import { ProvostError, sessionQuarantined, uuidv7 } from '@provost/core'
 import { countedRead } from '@provost/sessions'
 
@@ -8,14 +9,17 @@ import type { ClientRedaction } from '../http/public-errors.ts'
 import { createClientRedaction } from '../http/public-errors.ts'
 import { isCode, tooMany } from '../http/request-error.ts'
 import type { Limits } from '../options/limits.ts'
+import type { RequestedOptions } from '../options/request-options.ts'
 import type { ErrorPlace, ServerOptions } from '../options/server-options.ts'
 import type { TransientWriter } from '../stream/transient-writer.ts'
+import { divideDecisions } from './compensation-waits.ts'
 import type { LiveSession } from './live-session.ts'
 import { openSession } from './live-session.ts'
 import { localPrincipal, ownership } from './ownership.ts'
 import { createRecovery } from './recovery.ts'
 import type { RemoteToolInit } from './remote-tool.ts'
 import { checkRemoteTools } from './remote-tool.ts'
+import { hasRun } from './session-end.ts'
 
 /** Initial content of a new session. */
 export interface Beginning {
@@ -39,8 +43,11 @@ export interface SessionHost {
    * @throws HttpError 404 if it does not exist or belongs to another principal; ProvostError `session-quarantined`
    */
   open(principal: Principal | undefined, id: string): Promise<LiveSession>
-  start(live: LiveSession, input: Input, options: RunOptions): AgentStream<unknown>
+  start(live: LiveSession, input: Input, options: RunRequest): AgentStream<unknown>
+  /** Delivers decisions to the run of a session and to its compensation, which then continues. */
   decide(live: LiveSession, decisions: Decisions): Promise<void>
+  /** Undoes effects of a session, or continues to. */
+  compensate(live: LiveSession, options: Pick<CompensateOptions, 'since' | 'decisions'>): Promise<Compensation>
   /** Sends input to a session, once for each key; resolves when the store has it. */
   send(live: LiveSession, input: Input, options: SendOptions): Promise<void>
   /** Reads a session without opening it, also in quarantine. @throws HttpError 404 */
@@ -64,6 +71,15 @@ export interface SessionHost {
    */
   admit(principal: Principal): () => void
   readonly running: ReadonlySet<LiveSession>
+  /** Resolves when no compensation is in progress. */
+  compensated(): Promise<void>
+  /** Aborts compensations: the next request continues them. */
+  stopCompensating(): void
+}
+
+/** Options of {@link SessionHost.start}. */
+export interface RunRequest extends RequestedOptions {
+  readonly maxSteps?: number | undefined
 }
 
 /** Options of {@link SessionHost.send}. */
@@ -71,6 +87,8 @@ export interface SendOptions {
   readonly mode: 'steer' | 'queue'
   readonly key?: string | undefined
   readonly maxSteps?: number | undefined
+  /** Options for this input: they replace those of a run that takes it. Default: the run keeps its options. */
+  readonly requested?: RequestedOptions | undefined
   /** Id of the receiving run; default the session's own. */
   readonly to?: string | undefined
 }
@@ -98,6 +116,8 @@ export function createSessionHost(
   const byName = new Map(agents.map((agent) => [agent.name, agent]))
   const open = new Map<string, Promise<LiveSession>>()
   const running = new Set<LiveSession>()
+  const compensating = new Set<Promise<unknown>>()
+  const stopped = new AbortController()
   /** Runs that are about to begin, by principal. */
   const admitted = new Map<string, number>()
 
@@ -146,6 +166,7 @@ export function createSessionHost(
         agent,
         principal: sessionPrincipal,
         tools,
+        requestOptions: options.requestOptions,
         keptEvents: limits.keptEvents,
         redaction,
         passing,
@@ -214,11 +235,15 @@ export function createSessionHost(
       const agent = agentOf(name)
       checkRemoteTools(tools, limits)
       const opening = await openingOf(principal)
+      // An open session stays open, with its run and its readers.
+      const known = open.get(id)
+      if (known && (await known.catch(() => undefined))) throw sessionExists(id)
       const live = openSession({
         id,
         agent,
         principal,
         tools,
+        requestOptions: options.requestOptions,
         keptEvents: limits.keptEvents,
         redaction,
         passing,
@@ -244,8 +269,10 @@ export function createSessionHost(
       return { agent: owner.agent, quarantined: quarantinedAt !== undefined }
     },
 
-    start(live, input, given) {
-      const stream = live.session.stream(input, ...contextless(given))
+    start(live, input, { maxSteps, ...requested }) {
+      const stream = live.session.stream(input, ...contextless(maxSteps === undefined ? {} : { maxSteps }))
+      // The run reads them with its input, after it has the lease.
+      live.requested?.begin(stream, requested)
       // Readers use the feed; this iterator is not read.
       void stream[Symbol.asyncIterator]().return?.()
       stream.result.catch(() => {})
@@ -253,16 +280,36 @@ export function createSessionHost(
       return stream
     },
 
-    async decide(live, decisions) {
+    async compensate(live, { since, decisions }) {
+      const work = live.session.compensate({ since, decisions, signal: stopped.signal })
+      compensating.add(work)
       try {
-        await live.session.resolve(decisions)
+        return await work
+      } finally {
+        compensating.delete(work)
+      }
+    },
+    async compensated() {
+      while (compensating.size > 0) await Promise.allSettled(compensating)
+    },
+    stopCompensating() {
+      stopped.abort()
+    },
+
+    async decide(live, decisions) {
+      const { run, compensation } = await divideDecisions(store, live.id, decisions, live.session.pending)
+      if (compensation) await host.compensate(live, { decisions: compensation })
+      if (!run) return
+      try {
+        await live.session.resolve(run)
       } finally {
         if (live.session.status === 'running') track(live)
       }
     },
 
-    async send(live, input, saying) {
-      await live.session.deliver(input, saying)
+    async send(live, input, { requested, ...saying }) {
+      const data = requested && live.requested?.dataOf(requested)
+      await live.session.deliver(input, { ...saying, data })
       if (live.session.status === 'running') track(live)
     },
 
@@ -286,7 +333,8 @@ export function createSessionHost(
       const owner = await ownership(store, id)
       if (!owner) return undefined
       host.forget(id)
-      return store.releaseQuarantine(id)
+      const ofCompensation = await store.releaseQuarantine(compensationLog(id))
+      return (await store.releaseQuarantine(id)) || ofCompensation
     },
 
     forget(id) {
@@ -294,7 +342,7 @@ export function createSessionHost(
     },
 
     async discard(id) {
-      for await (const { type } of store.read(id)) if (type === 'run') return
+      if (await hasRun(store, id)) return
       host.forget(id)
       await store.delete(id)
     },
@@ -326,6 +374,10 @@ export function createSessionHost(
     report: (thrown, sessionId) => report(thrown, { sessionId }),
   })
   return host
+}
+
+function sessionExists(id: string): ProvostError {
+  return new ProvostError('session-exists', `Session ${id} already exists.`, { hint: 'Use another id.' })
 }
 
 /** Whether the inbox has an answer for a suspended run that no process has resumed yet. */

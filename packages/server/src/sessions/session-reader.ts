@@ -116,7 +116,8 @@ const lookMs = 1_000
 export async function* followSession(reading: Reading, after: Cursor): SessionEvents {
   const { host, live, signal } = reading
   const { store } = host
-  const tree = sessionTree(store, live.id, host.redaction, store.transient)
+  const retained = (): readonly FeedItem[] => live.feed.retained().filter((item) => !isRefusal(item))
+  const tree = sessionTree(store, live.id, host.redaction, store.transient, retained)
   const place = readCursor(live.id, after)
   const watching = watch(store, live.id, signal)
   let waitMs = soonMs
@@ -183,8 +184,10 @@ async function* localEvents(
     }
     while (!signal.aborted) {
       if (over && !queue.ready) break
-      const sent = toSend(await queue.take(), torn)
+      const taken = await queue.take()
+      // Before the cursor passes the taken events: they are read again.
       if (queue.overflown) return 'behind'
+      const sent = toSend(taken, torn)
       if (sent.length > 0) yield sent
     }
     return 'over'
@@ -197,7 +200,9 @@ async function* localEvents(
 /** Whether an event reports that resuming was rejected, since another process has the run or it has ended. The log has its status. */
 function isRefusal({ event, position }: FeedItem): boolean {
   if (event.parents.length > 0 || position?.passing !== true) return false
-  return event.type === 'agent.end' || (event.type === 'agent.error' && event.source.kind === 'loop')
+  if (event.type !== 'agent.error') return event.type === 'agent.end'
+  const { kind, name } = event.source
+  return kind === 'loop' || (kind === 'store' && name === 'lease')
 }
 
 /** Returns the hints of a store, one at a time. */

@@ -5,6 +5,7 @@ import type { Entry, EventOf, TransientBuffer, SessionStore } from '@provost/cor
 import type { ClientRedaction } from '../http/public-errors.ts'
 import type { FeedItem } from '../stream/event-feed.ts'
 import { feedItem } from '../stream/event-feed.ts'
+import { compare, origin } from '../stream/event-position.ts'
 import type { ReadCursor, Sent } from '../stream/read-cursor.ts'
 import { joined } from '../stream/read-cursor.ts'
 import { eventsIn } from '../stream/transient-chunk.ts'
@@ -32,13 +33,15 @@ const batchSize = 64
 
 /**
  * @param redaction removes from each event what clients may not receive.
- * @param buffer transient events; without it only durable events are read.
+ * @param buffer transient events that the store keeps.
+ * @param retained returns the events that this process keeps. Without both, only durable events are read.
  */
 export function sessionTree(
   store: SessionStore,
   sessionId: string,
   redaction: ClientRedaction,
   buffer?: TransientBuffer,
+  retained: () => readonly FeedItem[] = () => [],
 ): SessionTree {
   const root = branchOf(sessionId, [])
   let end: EventOf<'agent.end'> | undefined
@@ -60,8 +63,11 @@ export function sessionTree(
 
   /** Returns the transient events of a log after the reader's position. */
   async function transientEventsOf({ log }: Branch, place: ReadCursor): Promise<readonly FeedItem[]> {
-    const pieces = (await buffer?.read(log, place.at(log)?.offset ?? 0)) ?? []
-    return pieces.flatMap(eventsIn)
+    const offset = place.at(log)?.offset ?? 0
+    const stored = ((await buffer?.read(log, offset)) ?? []).flatMap(eventsIn)
+    const kept = retained().filter((item) => item.log === log && item.position?.passing && offsetOf(item) >= offset)
+    // The reader takes an event once, also if both have it.
+    return kept.length === 0 ? stored : [...stored, ...kept].toSorted(inOrder)
   }
 
   async function* readBranch(branch: Branch, place: ReadCursor): AsyncGenerator<FeedItem> {
@@ -133,6 +139,10 @@ export function sessionTree(
       if (batch.length > 0) yield joined(batch)
     },
   }
+}
+
+function inOrder({ position: a = origin }: FeedItem, { position: b = origin }: FeedItem): number {
+  return compare(a, b)
 }
 
 function offsetOf(item: FeedItem | undefined): number {

@@ -8,7 +8,7 @@ import { origin, placeOf, readPosition, writePosition } from './event-position.t
  */
 export interface Cursor {
   readonly root: EventPosition
-  /** By {@link childKey}. */
+  /** By `childKey`. */
   readonly children: ReadonlyMap<string, EventPosition>
 }
 
@@ -21,11 +21,6 @@ export function cursorAt(root: EventPosition): Cursor {
 
 /** Children that a cursor names at most: it must fit into a header. */
 export const mostChildren = 256
-
-/** @returns undefined for a log that is not a child's. */
-export function childKey(log: string): string | undefined {
-  return /\/child\/([0-9a-f]{12})[0-9a-f]{20}$/u.exec(log)?.[1]
-}
 
 /** Returns a cursor as the id of a server-sent event: the position in the session's own log, then those of its children. */
 export function writeCursor(sessionId: string, { root, children }: Cursor): string {
@@ -58,7 +53,13 @@ function readCursor(sessionId: string, id: string): Cursor | undefined {
     if (!position) return undefined
     children.set(word.slice(0, 12), position)
   }
-  const own = placeOf(words.join(' '))
-  if (own?.log !== sessionId) return undefined
-  return { root: own.position, children: new Map([...children].toReversed()) }
+  // The frames of a session have ids without the session.
+  const given = words.join(' ')
+  const root = readPosition(given) ?? positionIn(sessionId, given)
+  return root && { root, children: new Map([...children].toReversed()) }
+}
+
+function positionIn(sessionId: string, id: string): EventPosition | undefined {
+  const own = placeOf(id)
+  return own?.log === sessionId ? own.position : undefined
 }

@@ -1,8 +1,8 @@
 import type { AgentEvent } from '@provost/core'
+import { childKey } from '@provost/core'
 
 import type { ClientRedaction } from '../http/public-errors.ts'
 import type { Cursor } from './cursor.ts'
-import { childKey } from './cursor.ts'
 import type { EventPosition } from './event-position.ts'
 import { compare, placeOf } from './event-position.ts'
 

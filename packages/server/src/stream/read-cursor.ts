@@ -1,7 +1,8 @@
 import type { AgentEvent } from '@provost/core'
+import { childKey, hasTrait } from '@provost/core'
 
 import type { Cursor } from './cursor.ts'
-import { childKey, mostChildren, writeCursor } from './cursor.ts'
+import { mostChildren, writeCursor } from './cursor.ts'
 import type { FeedItem } from './event-feed.ts'
 import { feedItem } from './event-feed.ts'
 import type { EventPosition } from './event-position.ts'
@@ -54,7 +55,8 @@ export function readCursor(sessionId: string, start: Cursor): ReadCursor {
       if (key !== undefined) children.set(key, { position, runId: event.runId })
     }
     // The end of a call ends the runs below it, and the end of a run ends its children.
-    if (isCallEnd(event)) leave(({ runId = '' }) => runId === event.callId || runId.startsWith(`${event.callId}/`))
+    if (hasTrait(event, 'endsCall'))
+      leave(({ runId = '' }) => runId === event.callId || runId.startsWith(`${event.callId}/`))
     else if (event.type === 'agent.end' && event.parents.length === 0 && event.status !== 'suspended') leave(() => true)
   }
 
@@ -129,12 +131,6 @@ function isPiece(event: AgentEvent): event is Piece {
 
 function answerOf({ messageId, attempt }: { readonly messageId: string; readonly attempt: number }): string {
   return `${messageId}/${attempt}`
-}
-
-function isCallEnd(
-  event: AgentEvent,
-): event is Extract<AgentEvent, { readonly callId: string; readonly toolName: string }> {
-  return event.type === 'tool.execute.end' || event.type === 'tool.execute.error' || event.type === 'tool.skipped'
 }
 
 /** Characters of joined deltas at most: bounds the text that is built for a single reader. */

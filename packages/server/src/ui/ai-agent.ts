@@ -1,7 +1,7 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
 import type { Agent, AgentStream, Session, SessionOptions } from '@provost/agent'
 import type { AgentEvent, Decisions, RunResult, ToolOutput, Usage } from '@provost/core'
-import { ProvostError, assertNever, toJson } from '@provost/core'
+import { ProvostError, assertNever, eventFilter, toJson } from '@provost/core'
 import type { Agent as AiSdkAgent, ModelMessage } from 'ai'
 
 import type { AiAgentOptions } from './ai-agent-options.ts'
@@ -193,9 +193,11 @@ function partsOf(
 /** Marks a call as executed by the provider, without a tool of the caller. */
 const elsewhere = { providerExecuted: true, dynamic: true } as const
 
+const isOfAnswer = eventFilter('text', 'reasoning', 'tool-input', 'tool-call', 'wait')
+
 function partsIn(event: AgentEvent): readonly LanguageModelV4StreamPart[] {
   // Events of child runs are not part of this answer.
-  if (event.parents.length > 0) return []
+  if (event.parents.length > 0 || !isOfAnswer(event)) return []
   switch (event.type) {
     case 'text.start':
     case 'reasoning.start':
@@ -218,48 +220,17 @@ function partsIn(event: AgentEvent): readonly LanguageModelV4StreamPart[] {
       return [resultPart(event, valueOf(event.output), false)]
     case 'tool.execute.error':
       return [resultPart(event, event.error.message, true)]
-    case 'agent.end':
-    case 'agent.error':
-    case 'agent.followup.queued':
-    case 'agent.resumed':
-    case 'agent.start':
-    case 'agent.steered':
-    case 'agent.suspended':
-    case 'context.compacted':
-    case 'evaluator.iteration':
-    case 'extension':
-    case 'fanout.child':
-    case 'fanout.merged':
-    case 'fanout.start':
-    case 'file.generated':
-    case 'governance.blocked':
-    case 'governance.declassified':
-    case 'governance.flagged':
-    case 'handoff.end':
-    case 'handoff.start':
-    case 'input.requested':
-    case 'input.resolved':
-    case 'message.end':
-    case 'message.start':
-    case 'model.fallback':
-    case 'model.retry':
-    case 'progress.written':
-    case 'source.cited':
-    case 'step.end':
-    case 'step.start':
-    case 'tool.approval.resolved':
-    case 'tool.call.delta':
     case 'tool.call.start':
-    case 'tool.execute.partial':
-    case 'tool.execute.progress':
+    case 'tool.call.delta':
     case 'tool.execute.start':
-    case 'tool.remote.requested':
-    case 'tool.remote.resolved':
     case 'tool.skipped':
     case 'tool.uncertain':
-    case 'turn.end':
-    case 'turn.mode':
-    case 'turn.start':
+    case 'tool.approval.resolved':
+    case 'tool.batch.settled':
+    case 'tool.remote.requested':
+    case 'tool.remote.resolved':
+    case 'input.requested':
+    case 'input.resolved':
       return []
     default:
       return assertNever(event)

@@ -1,8 +1,12 @@
+import type { RemoteResult } from '@provost/core'
 import { z } from 'zod'
 
 import { badRequest } from '../http/request-error.ts'
 import type { ProviderOptions } from '../requests/client-history.ts'
 import { fileAt, optionsOf } from '../requests/client-history.ts'
+
+/** A longer text is cut: a refused part would leave its call waiting. */
+const longestError = 10_000
 
 const toolPart = z.looseObject({
   type: z.string(),
@@ -47,7 +51,7 @@ export type ChatTurn =
         readonly decision: 'approve' | 'deny'
         readonly reason?: string
       }[]
-      readonly toolResults: readonly { readonly callId: string; readonly output: unknown }[]
+      readonly toolResults: readonly RemoteResult[]
     }
 
 type ChatPart = { readonly providerOptions?: ProviderOptions } & (
@@ -81,9 +85,10 @@ export function turnOf({ messages }: ChatBody, allowed: readonly string[]): Chat
       { id, decision: approved ? ('approve' as const) : ('deny' as const), ...(reason !== undefined && { reason }) },
     ]
   })
-  const toolResults = tools.flatMap(({ state, toolCallId, output, errorText }) => {
+  const toolResults = tools.flatMap(({ state, toolCallId, output, errorText }): readonly RemoteResult[] => {
     if (state === 'output-available') return [{ callId: toolCallId, output: output ?? null }]
-    return state === 'output-error' ? [{ callId: toolCallId, output: { error: errorText ?? 'failed' } }] : []
+    const message = errorText ? errorText.slice(0, longestError) : 'The tool failed.'
+    return state === 'output-error' ? [{ callId: toolCallId, error: { message } }] : []
   })
   return { kind: 'answers', approvals, toolResults }
 }

@@ -1,5 +1,5 @@
 import type { AgentEvent, Json, PendingWork, ToolOutput } from '@provost/core'
-import { assertNever, reasonText, textOf, toJson } from '@provost/core'
+import { assertNever, eventFilter, reasonText, textOf, toJson } from '@provost/core'
 
 /** A chunk of the AI SDK's UI message stream. */
 export type UiChunk = { readonly type: string } & { readonly [key: string]: Json }
@@ -9,6 +9,11 @@ export interface UiStream {
   take(event: AgentEvent): readonly UiChunk[]
   finish(pending: PendingWork): readonly UiChunk[]
 }
+
+/** What a page shows of a run. */
+const isShown = eventFilter(
+  ...(['run', 'step', 'message', 'text', 'reasoning', 'media', 'tool-input', 'tool-call', 'wait'] as const),
+)
 
 export function createUiStream(sessionId: string): UiStream {
   let begun = false
@@ -59,7 +64,7 @@ export function createUiStream(sessionId: string): UiStream {
 
   function chunks(event: AgentEvent): readonly UiChunk[] {
     // Events of child runs are hidden; the call that started the child shows its result.
-    if (event.parents.length > 0) return []
+    if (event.parents.length > 0 || !isShown(event)) return []
     switch (event.type) {
       case 'step.start':
         return step()
@@ -137,37 +142,17 @@ export function createUiStream(sessionId: string): UiStream {
         return event.status === 'failed'
           ? [{ type: 'error', errorText: event.error?.message ?? 'The run failed.' }]
           : []
-      case 'agent.error':
-      case 'agent.followup.queued':
-      case 'agent.resumed':
       case 'agent.start':
-      case 'agent.steered':
+      case 'agent.resumed':
       case 'agent.suspended':
-      case 'context.compacted':
-      case 'evaluator.iteration':
-      case 'extension':
-      case 'fanout.child':
-      case 'fanout.merged':
-      case 'fanout.start':
-      case 'governance.blocked':
-      case 'governance.declassified':
-      case 'governance.flagged':
-      case 'handoff.end':
-      case 'handoff.start':
-      case 'input.requested':
-      case 'input.resolved':
-      case 'model.fallback':
-      case 'model.retry':
-      case 'progress.written':
-      case 'tool.execute.partial':
-      case 'tool.execute.progress':
+      case 'agent.error':
       case 'tool.execute.start':
+      case 'tool.uncertain':
+      case 'tool.batch.settled':
       case 'tool.remote.requested':
       case 'tool.remote.resolved':
-      case 'tool.uncertain':
-      case 'turn.end':
-      case 'turn.mode':
-      case 'turn.start':
+      case 'input.requested':
+      case 'input.resolved':
         return []
       default:
         return assertNever(event)

@@ -1,6 +1,10 @@
+import { createAgent } from '@provost/agent'
+import { memoryStore } from '@provost/sessions'
+import { scriptedModel } from '@provost/testing'
 import { expect, test } from 'vitest'
 
-import { ask, executed, framesIn, serverOf } from '../served.ts'
+import type { Frame } from '../served.ts'
+import { ask, executed, framesIn, refund, serverOf } from '../served.ts'
 
 test('execute streams the events of a run, then execute_complete with its status', async () => {
   const server = serverOf([{ text: ['Hel', 'lo'] }])
@@ -46,6 +50,31 @@ test('a second input continues the session, and GET returns its messages', async
   ])
 })
 
+test('GET returns the model, usage, cost and pending work of a session', async () => {
+  const store = memoryStore()
+  const usage = { inputTokens: 100, outputTokens: 10 }
+  const steps = [
+    { toolCalls: [{ name: 'refund', input: { amount: 80 } }], usage },
+    { text: 'done', usage },
+  ]
+  const agent = createAgent({
+    name: 'desk',
+    model: scriptedModel(steps),
+    tools: [refund],
+    store,
+    prices: { 'scripted/scripted-model': { input: 1, output: 10 } },
+  })
+  const server = serverOf([], { agents: [agent], store })
+  const { id } = await executed(server, { input: 'first' })
+  const { pending, ...waiting } = await (await ask(server, `/api/agent/session/${id}`)).json()
+  expect(waiting).toMatchObject({ model: 'scripted/scripted-model', usage, cost: 0.0002 })
+  expect(pending.approvals).toMatchObject([{ toolName: 'refund', input: { amount: 80 } }])
+  const decided = { sessionId: id, approvals: [{ id: pending.approvals[0].id, decision: 'approve' }] }
+  expect((await executed(server, decided)).last.status).toBe('completed')
+  const ended = await (await ask(server, `/api/agent/session/${id}`)).json()
+  expect(ended).toMatchObject({ status: 'idle', usage: { inputTokens: 200, outputTokens: 20 }, cost: 0.0004 })
+})
+
 test('a reader that reconnects with the id of any event receives each durable event after it once', async () => {
   const server = serverOf([
     { text: ['a', 'b'], toolCalls: [{ name: 'refund', input: { amount: 1 } }] },
@@ -58,9 +87,21 @@ test('a reader that reconnects with the id of any event receives each durable ev
     if (frame.id === undefined) continue
     const response = await ask(server, `/api/agent/session/${id}/events`, { headers: { 'last-event-id': frame.id } })
     const again = framesIn(await response.text())
-    const expected = frames.slice(frames.indexOf(frame) + 1).filter((one) => one.id?.includes('.') === true)
-    expect(again.flatMap((one) => (one.id === undefined ? [] : [one.id]))).toEqual(expected.map((one) => one.id))
+    const lastingIn = (some: readonly Frame[]): readonly unknown[] =>
+      some.flatMap((one) => (one.id?.includes('.') === true ? [one.id] : []))
+    expect(lastingIn(again)).toEqual(lastingIn(frames.slice(frames.indexOf(frame) + 1)))
     expect(again.at(-1)?.data).toMatchObject({ type: 'execute_complete', status: 'completed', text: 'done' })
+  }
+})
+
+test('a run that fails is one agent.error with its source, also for a client that reads later', async () => {
+  const server = serverOf([{ error: Object.assign(new Error('wrong key'), { status: 401 }) }])
+  const { id, last, frames } = await executed(server, { input: 'hi' })
+  expect(last.status).toBe('failed')
+  const response = await ask(server, `/api/agent/session/${id}/events`)
+  for (const read of [frames, framesIn(await response.text())]) {
+    const errors = read.filter(({ data }) => data.type === 'agent.error')
+    expect(errors).toMatchObject([{ data: { error: { code: 'auth' }, source: { kind: 'model' } } }])
   }
 })
 
@@ -81,6 +122,36 @@ test('an approval suspends the run; a decision resumes it and streams the rest',
   })
   expect(twice.status).toBeGreaterThanOrEqual(400)
   expect(twice.status).toBeLessThan(500)
+})
+
+test('a tool of the client can fail, and a result has an output or an error', async () => {
+  const server = serverOf([{ toolCalls: [{ name: 'clock', input: {} }] }, { text: 'sorry' }])
+  const tools = [{ name: 'clock', description: 'tells the time', inputSchema: { type: 'object', properties: {} } }]
+  const { id, last } = await executed(server, { input: 'time?', tools })
+  const callId = last.pending.remoteCalls[0]?.callId
+  const error = { message: 'no battery', code: 'no-battery' }
+  const invalid = [
+    { callId },
+    { callId, output: 1, error },
+    { callId, error: { code: 'x' } },
+    { callId, error: { message: 'x'.repeat(10_001) } },
+    { callId, error: { message: 'x', code: 'x'.repeat(101) } },
+    { callId, error: { message: 'x', stack: 'y' } },
+  ]
+  for (const result of invalid) {
+    for (const path of ['/api/agent/execute', `/api/agent/session/${id}/tool-results`]) {
+      const body = { ...(path.endsWith('execute') && { sessionId: id }), toolResults: [result] }
+      const response = await ask(server, path, { body })
+      expect(response.status).toBe(400)
+      expect(await response.text()).toContain('toolResults.0')
+    }
+  }
+  const after = await executed(server, { sessionId: id, toolResults: [{ callId, error }] })
+  expect(after.last).toMatchObject({ status: 'completed', text: 'sorry' })
+  expect(after.frames.filter(({ data }) => data.type === 'tool.execute.error')).toMatchObject([
+    { data: { error: { code: 'no-battery' } } },
+  ])
+  expect(after.types).not.toContain('tool.execute.end')
 })
 
 test('a tool of the client suspends the run until its result arrives, which is labelled untrusted', async () => {

@@ -3,7 +3,7 @@ import { createServer } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
 import { ask, executed, framesIn, serverOf } from '../served.ts'
@@ -106,4 +106,24 @@ test('a chunked body is accepted and limited like one with content-length', asyn
     const response = await send(JSON.stringify({ input: 'x'.repeat(2_000) }), path)
     expect([path, response.status]).toEqual([path, 413])
   }
+})
+
+test('an input whose process dies before the first entry of its run enters with the repeated request', async () => {
+  const shared = memoryStore()
+  const dead = Promise.withResolvers<never>()
+  /** The store of a process that dies when its run takes the lease. */
+  let leases = 0
+  const dying: typeof shared = {
+    ...shared,
+    lease: (...asked) => (++leases === 1 ? shared.lease(...asked) : dead.promise),
+  }
+  const execute = (to: ReturnType<typeof createServer>): Promise<Response> =>
+    ask(to, '/api/agent/execute', { body: { input: 'pay' }, ...keyed })
+  void execute(cashier(dying).server).catch(() => {})
+  await vi.waitFor(() => expect(leases).toBe(2))
+  const { server } = cashier(shared)
+  const frames = framesIn(await (await execute(server)).text())
+  expect(frames.at(-1)?.data).toMatchObject({ type: 'execute_complete', status: 'suspended' })
+  const again = framesIn(await (await execute(server)).text())
+  expect(again.filter(({ data }) => data.type === 'agent.start')).toHaveLength(1)
 })

@@ -71,6 +71,30 @@ test('steer enters an active run, and a follow-up starts a turn when the run wou
   expect(types.at(-1)).toBe('execute_complete')
 })
 
+test('follow-ups are answered one a turn, in their order', async () => {
+  const gate = Promise.withResolvers<void>()
+  const wait = tool({ name: 'wait', input: z.object({}), execute: async () => (await gate.promise, 'waited') })
+  const store = memoryStore()
+  const steps = [
+    { toolCalls: [{ name: 'wait', input: {} }] },
+    ...['go', 'one', 'two', 'three'].map((text) => ({ text })),
+  ]
+  const agent = createAgent({ name: 'desk', model: scriptedModel(steps), tools: [wait], store })
+  const server = createServer({ agents: [agent], store })
+  const response = await ask(server, '/api/agent/execute', { body: { input: 'x' } })
+  const id = response.headers.get('x-session-id')
+  for (const input of ['1', '2', '3'])
+    expect((await ask(server, `/api/agent/session/${id}/follow-up`, { body: { input } })).status).toBe(202)
+  gate.resolve()
+  const events = framesIn(await response.text()).map(({ data }) => data)
+  const turns = events.flatMap((event) =>
+    event.type === 'turn.start' ? [event.trigger] : event.type === 'turn.end' ? [event.text] : [],
+  )
+  expect(turns).toEqual(['input', 'go', 'queue', 'one', 'queue', 'two', 'queue', 'three'])
+  const queued = events.flatMap((event) => (event.type === 'agent.followup.queued' ? [event.text] : []))
+  expect(queued).toEqual(['1', '2', '3'])
+})
+
 test('`to` delivers a message from any process to one child run only', async () => {
   const gate = Promise.withResolvers<void>()
   const wait = tool({
@@ -106,7 +130,7 @@ test('`to` delivers a message from any process to one child run only', async () 
   const to = await vi.waitFor(async () => {
     for await (const entry of store.read(id ?? '')) if (entry.type === 'child') return entry.callId
     throw new Error('no child yet')
-  })
+  }, 60_000)
   const says = async (through: Server, route: string, body: unknown, key = route): Promise<number> =>
     (await ask(through, `${path}/${route}`, { body, headers: { 'idempotency-key': key } })).status
   expect(await says(server, 'steer', { input: 'hurry', to })).toBe(202)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 import { createAgent, handoff } from '@provost/agent'
 import type { SessionStore } from '@provost/core'
+import { createEventDecoder } from '@provost/core'
 import type { Server } from '@provost/server'
 import { createServer } from '@provost/server'
 import { memoryStore, postgresStore, sqliteStore } from '@provost/sessions'
@@ -71,11 +72,12 @@ function reader(response: Response): { readonly frames: Frame[]; readonly over: 
   const read = async (): Promise<void> => {
     let text = ''
     const decoder = new TextDecoder()
+    const events = createEventDecoder()
     for await (const bytes of response.body ?? []) {
       text += decoder.decode(bytes, { stream: true })
       const end = text.lastIndexOf('\n\n') + 2
       if (end < 2) continue
-      frames.push(...framesIn(text.slice(0, end)))
+      frames.push(...framesIn(text.slice(0, end), events))
       text = text.slice(end)
     }
   }
@@ -132,9 +134,9 @@ async function expectResumes(opened: readonly SessionStore[], step: number): Pro
   ]
   await follow(undefined, [])
   for (const [index, gate] of gates.entries()) {
-    await expect.poll(() => textOf(whole.frames), { timeout: 20_000 }).toBe(silent[index])
+    await expect.poll(() => textOf(whole.frames)).toBe(silent[index])
     const [far] = readers
-    await expect.poll(() => textOf(far?.after.frames ?? []), { timeout: 20_000 }).toBe(silent[index])
+    await expect.poll(() => textOf(far?.after.frames ?? [])).toBe(silent[index])
     for (const [at, frame] of [...whole.frames.entries()]) {
       if (frame.id !== undefined && at % step === index % step) await follow(frame.id, whole.frames.slice(0, at + 1))
     }

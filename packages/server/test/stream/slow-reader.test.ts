@@ -55,13 +55,13 @@ test('for a reader that does not read, few pieces are buffered, however long an 
     total += length
     longest = Math.max(longest, length)
   }
-  expect(total).toBeGreaterThan(4_000_000)
+  expect(total).toBeGreaterThan(2_000_000)
   expect(longest).toBeLessThan(70_000)
   await server.close()
 })
 
 test('a connection that makes no progress is closed, frees its place, and misses no event when it resumes', async () => {
-  const server = serverOf([{ text: 'x'.repeat(4_000_000) }], { limits: { connections: 1 } })
+  const server = serverOf([{ text: 'x'.repeat(8_000_000) }], { limits: { connections: 1 } })
   const { id } = await executed(server, { input: 'x' })
   const all = await allOf(server, id)
   const outgoing: HttpBindings['outgoing'][] = []
@@ -72,7 +72,11 @@ test('a connection that makes no progress is closed, frees its place, and misses
   const listening = await serve({ ...server, fetch: fetchOf }, { port: 0, stalledMs: 123_456 })
   const follow = (last?: string): Promise<Response> =>
     fetch(`${listening.url}/api/agent/session/${id}/events`, {
-      headers: { authorization: 'Bearer ann', ...(last !== undefined && { 'last-event-id': last }) },
+      headers: {
+        authorization: 'Bearer ann',
+        'accept-encoding': 'identity',
+        ...(last !== undefined && { 'last-event-id': last }),
+      },
     })
   const reader = (await follow()).body?.getReader()
   const decoder = new TextDecoder()

@@ -1,6 +1,11 @@
+import { createAgent } from '@provost/agent'
+import { memoryStore } from '@provost/sessions'
+import { scriptedModel } from '@provost/testing'
+import { tool } from '@provost/tools'
 import type { UIMessage } from 'ai'
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, readUIMessageStream } from 'ai'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 
 import { ask, serverOf } from '../served.ts'
 
@@ -66,6 +71,34 @@ test('useChat receives text, tool parts and an approval, and the server keeps th
   expect(second.parts.at(-1)).toMatchObject({ type: 'text', text: 'done' })
   const third = await chat.send(user('thanks'))
   expect(third.parts.at(-1)).toMatchObject({ text: 'bye' })
+})
+
+test('a tool part in state output-error fails its remote call', async () => {
+  const told: unknown[] = []
+  const store = memoryStore()
+  const page = createAgent({
+    name: 'page',
+    model: scriptedModel([
+      { toolCalls: [{ name: 'locate' }] },
+      ({ messages }) => {
+        const [part] = messages.findLast(({ role }) => role === 'tool')?.content ?? []
+        if (typeof part === 'object' && part.type === 'tool-result') told.push(part.output)
+        return { text: 'where are you?' }
+      },
+    ]),
+    tools: [tool({ name: 'locate', input: z.object({}) })],
+    store,
+  })
+  const chat = chatOf(serverOf([], { agents: [page], store }), 'c4')
+  const first = await chat.send(user('find me'))
+  const [part] = first.parts.filter((one) => one.type === 'dynamic-tool')
+  if (part?.state !== 'input-available') throw new Error('nothing to do')
+  const failed = { ...part, state: 'output-error' as const, errorText: `denied${'!'.repeat(20_000)}` }
+  chat.messages[1] = { ...first, parts: first.parts.map((one) => (one === part ? failed : one)) }
+  const second = await chat.send()
+  expect(second.parts.find((one) => one.type === 'dynamic-tool')).toMatchObject({ state: 'output-error' })
+  expect(second.parts.at(-1)).toMatchObject({ text: 'where are you?' })
+  expect(told).toEqual([{ type: 'error-text', value: expect.stringMatching(/^denied!{3000,4000}…$/u) }])
 })
 
 test('a denial or a new message does not approve', async () => {

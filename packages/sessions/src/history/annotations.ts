@@ -1,3 +1,4 @@
+import { checkArguments } from '@provost/core'
 /** Elements for reasoning and tool calls that some providers pass on as text. */
 const marker =
   /<(\/?)(think|thinking|thought|reasoning|analysis|scratchpad|commentary|tool_calls?|tool_response|function_calls?)(?:\s[^<>]{0,200})?>|<\|([a-z_]{1,20})\|>/gi
@@ -13,6 +14,7 @@ const headers: ReadonlySet<string> = new Set(['start', 'channel', 'constrain'])
  * sanitizeAnnotations('<think>they owe us</think>Done.') // 'Done.'
  */
 export function sanitizeAnnotations(text: string): string {
+  checkArguments('sanitizeAnnotations', [text], ['text'])
   return sanitizeTrace(withoutAsides(text))
 }
 

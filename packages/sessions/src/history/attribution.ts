@@ -1,5 +1,5 @@
 import type { Entry, EntryOf, Label, Message, Timestamp } from '@provost/core'
-import { assertNever, positionId } from '@provost/core'
+import { assertNever, opensCalls, positionId } from '@provost/core'
 
 /** The author of a message, and how it entered the log. */
 export interface Attribution {
@@ -38,9 +38,10 @@ export async function* attributionOf(
         break
       case 'message': {
         const { message, via } = entry
-        if (via === 'model') open.clear()
+        const opens = opensCalls(entry)
+        if (opens) open.clear()
         for (const part of message.content) {
-          if (via === 'model' && part.type === 'tool-call' && !part.providerExecuted) open.add(part.callId)
+          if (opens && part.type === 'tool-call' && !part.providerExecuted) open.add(part.callId)
         }
         const isOwn = via === 'model' && answered?.runId === runId && answered.step === step
         const wrote = isOwn ? answered?.model : undefined

@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 
 import type { Entry, KnownKeys, NewEntry, SessionInfo, SessionStore } from '@provost/core'
-import { checkChoice, checkOptions } from '@provost/core'
+import { checkedStore, checkChoice, checkOptions, checkArguments, ProvostError } from '@provost/core'
 
 import { blobHash, freshBlobs, hashesIn, isHash } from '../kit/blob-mentions.ts'
 import { mustBeDurable } from '../kit/durable-entry.ts'
@@ -55,6 +55,11 @@ const optionKeys = {
  * const agent = createAgent({ name: 'desk', model, store: jsonlStore('data/sessions') })
  */
 export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): SessionStore {
+  checkArguments('jsonlStore', [dir], ['text'])
+  if (dir === '')
+    throw new ProvostError('invalid-argument', 'The path of jsonlStore is empty.', {
+      hint: "Give the path of a folder: jsonlStore('./sessions').",
+    })
   checkOptions(options, optionKeys, 'jsonlStore')
   const { sync = 'calls', onRepair = warn } = options
   checkChoice(sync, ['calls', 'always', 'interval', 'never'], 'sync', 'jsonlStore')
@@ -117,7 +122,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
     return found
   }
 
-  return {
+  return checkedStore({
     place: () => ({ kind: 'folder', path: dir }),
     async lease(...request) {
       alive()
@@ -203,6 +208,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
           }
         } else if (name !== sessionId) continue
         await logs.remove(name)
+        inboxes.remove(name)
       }
       if (mentioned.size > 0) {
         const others = (await readdir(folder.logs)).map((file) => join(folder.logs, file))
@@ -211,7 +217,6 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
           if (!needed.has(hash) && !unmentioned.has(hash)) rmSync(folder.blobPath(hash), { force: true })
         }
       }
-      inboxes.remove(sessionId)
       if (flushes) flushFolder(folder.logs)
       watchers.wake(sessionId)
     },
@@ -225,7 +230,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
       await logs.close()
       unlock()
     },
-  }
+  })
 }
 
 async function* linesOf(path: string): AsyncIterable<string> {

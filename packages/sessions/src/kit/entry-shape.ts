@@ -1,4 +1,4 @@
-import type { Entry, EntryOf, MessagePurpose, Part } from '@provost/core'
+import type { Entry, EntryOf, MessagePurpose, Part, ResultSource } from '@provost/core'
 import { checkFilter, isRecord } from '@provost/core'
 
 import { shown } from './store-error.ts'
@@ -95,6 +95,7 @@ const messageBase = {
   agent: optional(text),
   error: optional(error),
   purpose: optional(purpose),
+  data: optional(json),
 }
 const message = fields({ ...messageBase, id: text, role, content: listOf(part), createdAt: number })
 const unstated = fields({ purpose: (value) => value === undefined })
@@ -123,6 +124,31 @@ const subject = fields({
   warnings: optional(listOf(fields({ path: text, kind: text, text }))),
 })
 
+const resultSources = {
+  executed: true,
+  remote: true,
+  provider: true,
+  hook: true,
+  human: true,
+  cache: true,
+  ledger: true,
+  log: true,
+} satisfies Readonly<Record<ResultSource, true>>
+const effectAttempt = fields({
+  key: optional(text),
+  scope: oneOf('run', 'session', 'principal', 'agent'),
+  attempt: number,
+  clearedBy: optional(oneOf('call', 'lookup', 'human')),
+})
+const effectMark = (value: unknown): boolean =>
+  effectAttempt(value) && fields({ scopeId: text, idempotencyKey: text })(value)
+const effectStatus = (value: unknown): boolean =>
+  effectAttempt(value) &&
+  fields({
+    state: oneOf('dispatched', 'confirmed', 'failed', 'unknown', 'compensated'),
+    by: oneOf('call', 'lookup', 'human'),
+  })(value)
+
 const messageEntry = fields({ message, held: optional(text), unsaid: optional((value) => value === true) })
 
 /** One check for each operation of a type. */
@@ -139,7 +165,7 @@ const bodies: Readonly<Record<Entry['type'], Check>> = {
     }),
     suspended: record,
     resumed: record,
-    ended: fields({ status: ended, error: optional(error) }),
+    ended: fields({ status: ended, error: optional(error), source: optional(fields({ kind: text, name: text })) }),
   } satisfies ByOp<'run'>),
   message: (value) =>
     messageEntry(value) &&
@@ -175,15 +201,18 @@ const bodies: Readonly<Record<Entry['type'], Check>> = {
       fence: number,
       argsHash: optional(text),
       repeatable: optional((value) => value === true),
+      announces: optional(texts),
+      effect: optional(effectMark),
     }),
     settled: fields({
       callId: text,
       outcome: oneOf('ok', 'error', 'denied', 'skipped', 'timeout', 'aborted'),
-      via: oneOf('executed', 'remote', 'provider', 'hook', 'human', 'cache', 'log'),
+      via: oneOf(...Object.keys(resultSources)),
       output,
       label,
       fields: optional(labels),
       error: optional(error),
+      effectStatus: optional(effectStatus),
       durationMs: number,
     }),
   } satisfies ByOp<'call'>),
@@ -194,8 +223,10 @@ const bodies: Readonly<Record<Entry['type'], Check>> = {
     reason: optional(text),
     deadline: optional(number),
     sticky: optional(oneOf('session')),
+    batch: optional(text),
     about: optional(subject),
     approves: optional((value) => value === true),
+    effectStatus: optional(effectStatus),
     child: optional(fields({ callId: text, toolName: text, input: json, agent: text, runPath: texts })),
   }),
   resolved: fields({ token: text, value: json, by: text }),
@@ -288,6 +319,9 @@ export function messageFault(value: unknown): string | undefined {
   if (!Array.isArray(content)) return 'it has no content'
   const index = content.findIndex((one) => !isPart(one))
   if (index >= 0) return `its part ${index} is of no known type, or lacks something`
+  if (value['data'] !== undefined && !String(value['role']).startsWith('custom:')) {
+    return 'it has data, which belongs to messages of a custom: role'
+  }
   const stated = value['purpose']
   if (stated === undefined || purpose(stated)) return undefined
   return `there is no purpose ${shown(typeof stated === 'string' ? stated : typeof stated)}`

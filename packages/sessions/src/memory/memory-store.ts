@@ -1,5 +1,5 @@
 import type { Delivery, Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
-import { sessionQuarantined } from '@provost/core'
+import { checkedStore, sessionQuarantined } from '@provost/core'
 
 import { addFresh, planAppend } from '../kit/append-plan.ts'
 import { blobHash, freshBlobs, hashesIn } from '../kit/blob-mentions.ts'
@@ -58,7 +58,7 @@ export function memoryStore(): SessionStore {
     return found
   }
 
-  return {
+  return checkedStore({
     ephemeral: true,
     place: () => ({ kind: 'process' }),
 
@@ -161,6 +161,7 @@ export function memoryStore(): SessionStore {
         if (!log || (name !== sessionId && sessionInfo(name, log.entries))) continue
         for (const entry of log.entries) doomed.push(...ownedLogs(entry))
         logs.delete(name)
+        inboxes.delete(name)
         removed.push(log)
       }
       const mentioned = blobs.size > 0 ? mentionedIn(removed) : undefined
@@ -175,5 +176,5 @@ export function memoryStore(): SessionStore {
     async close() {
       watchers.close()
     },
-  }
+  })
 }

@@ -24,10 +24,18 @@ export interface MessageStore {
  * - Loaded histories are repaired, and their assistant and tool messages are untrusted.
  * - `delete` rejects sessions that the application has stored.
  *
+ * @throws ProvostError `invalid-store` if one of the methods is missing.
+ *
  * @example
  * const store = fromMessageStore({ load: db.messages, append: db.addMessage, exists: db.hasConversation })
  */
 export function fromMessageStore(messages: MessageStore): SessionStore {
+  for (const method of ['load', 'append', 'exists'] as const) {
+    if (isRecord(messages) && typeof messages[method] === 'function') continue
+    throw new ProvostError('invalid-store', `fromMessageStore got a store without ${method}().`, {
+      hint: 'Give { load, append, exists }, three functions that take the id of a session first.',
+    })
+  }
   const memory = memoryStore()
   const loading = new Map<string, Promise<void>>()
   const scribes = new Map<string, MessageWriter>()

@@ -41,6 +41,12 @@ export async function listSessions(
 export async function deleteSession({ t, transaction }: PostgresDatabase, sessionId: string): Promise<void> {
   await transaction(async (run) => {
     const doomed = [sessionId]
+    const dropInbox = async (name: string): Promise<void> => {
+      await run('provost-drop-inbox', `delete from ${t('inbox')} where session = $1`, [nameKey(name)])
+      await run('provost-drop-inbox-head', `delete from ${t('inboxes')} where session = $1`, [nameKey(name)])
+    }
+    // A session without a log may have an inbox.
+    await dropInbox(sessionId)
     for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
       const locked = `select no, kind from ${t('logs')} where key = $1 for update`
       const [log] = await run('provost-doomed', locked, [nameKey(name)])
@@ -64,8 +70,7 @@ export async function deleteSession({ t, transaction }: PostgresDatabase, sessio
       await run('provost-forget-passing', `delete from ${t('passing')} where log = $1`, [nameKey(name)])
       await run('provost-drop-entries', `delete from ${t('entries')} where log = $1`, [no])
       await run('provost-drop-log', `delete from ${t('logs')} where no = $1`, [no])
+      if (name !== sessionId) await dropInbox(name)
     }
-    await run('provost-drop-inbox', `delete from ${t('inbox')} where session = $1`, [nameKey(sessionId)])
-    await run('provost-drop-inbox-head', `delete from ${t('inboxes')} where session = $1`, [nameKey(sessionId)])
   })
 }

@@ -1,5 +1,5 @@
 import type { Delivery, KnownKeys, SessionStore } from '@provost/core'
-import { checkOptions } from '@provost/core'
+import { checkedStore, checkOptions } from '@provost/core'
 
 import { blobHash, isHash } from '../kit/blob-mentions.ts'
 import { deliveryId } from '../kit/delivery-id.ts'
@@ -65,7 +65,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     )
     select pg_notify('${channel.replaceAll("'", "''")}', $1)::text from head`
 
-  return {
+  return checkedStore({
     place: () => ({ kind: 'postgres', url, schema }),
     transient: postgresTransient(database),
     lease: (...request) => logs.lease(...request),
@@ -158,5 +158,5 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
       await watchers.stop()
       await database.close()
     },
-  }
+  })
 }

@@ -1,5 +1,5 @@
 import type { Appended, Delivery, KnownKeys, SessionInfo, SessionStore } from '@provost/core'
-import { checkChoice, checkOptions, ProvostError } from '@provost/core'
+import { checkedStore, checkChoice, checkOptions, ProvostError } from '@provost/core'
 
 import { blobHash, isHash } from '../kit/blob-mentions.ts'
 import { deliveryId } from '../kit/delivery-id.ts'
@@ -79,7 +79,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
   const storeError = (error: unknown): unknown =>
     isBusy(error) ? busy(path, error) : diskError(`the store ${path}`, error)
 
-  return {
+  return checkedStore({
     ...(path === ':memory:' ? { ephemeral: true } : { transient: sqliteTransient(file, run) }),
     place: () => (path === ':memory:' ? { kind: 'process' } : { kind: 'file', path }),
     lease: (...request) => run(() => logs.lease(...request)),
@@ -173,7 +173,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
       watchers.close()
       await file.close()
     },
-  }
+  })
 }
 
 function busy(path: string, cause: unknown): ProvostError {

@@ -53,8 +53,8 @@ export function writeAheadLog(
       if (path === undefined || ++commits % commitsEach > 0) return
       try {
         const { size } = statSync(path)
-        // A long reader delays only some commits: the limit grows when clearing fails.
-        if (size > most) most = clear() ? mostBytes : size * 2
+        // A long reader delays only some commits: after a failure the log grows by as much again before the next attempt.
+        if (size > most) most = mostBytes + (clear() ? 0 : size)
       } catch {
         // The commit is not affected.
       }

@@ -1,6 +1,7 @@
 import type { Entry, EntryOf, KnownKeys, NewEntry, Principal, SessionStore } from '@provost/core'
-import { assertNever, checkOptions, isRecord, positionId, ProvostError, uuidv7 } from '@provost/core'
+import { assertNever, checkOptions, isRecord, opensCalls, positionId, ProvostError, uuidv7 } from '@provost/core'
 
+import { checkSessionId } from '../effects/session-id.ts'
 import { createdBody, createdId, createdIn, isCreated } from '../kit/created-entry.ts'
 import { artifactLogIn } from '../kit/owned-logs.ts'
 import { shown } from '../kit/store-error.ts'
@@ -46,7 +47,8 @@ const optionKeys = {
  */
 export async function forkSession(store: SessionStore, sessionId: string, options: ForkOptions = {}): Promise<Fork> {
   checkOptions(options, optionKeys, 'forkSession')
-  const { at, id = uuidv7(), principal } = options
+  const { at, principal } = options
+  const id = checkSessionId(options.id ?? uuidv7())
   const entries: Entry[] = []
   for await (const entry of store.read(sessionId)) entries.push(entry)
   if (entries.length === 0) throw unknownSession(sessionId)
@@ -108,7 +110,7 @@ function turnEnds(entries: readonly Entry[]): readonly number[] {
       if (!running && index > 0) ends.push(index)
       running = entry.op !== 'ended'
     }
-    if (entry.type === 'message' && entry.via === 'model') {
+    if (entry.type === 'message' && opensCalls(entry)) {
       for (const part of entry.message.content) {
         if (part.type === 'tool-call' && !part.providerExecuted) open.add(part.callId)
       }

@@ -3,6 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Entry, KnownKeys, Lease, SessionStore } from '@provost/core'
 import { canonicalJson, checkOptions, hostileKeyIn, isRecord, ProvostError, toJson, uuidv7 } from '@provost/core'
 
+import { checkSessionId } from '../effects/session-id.ts'
 import { isHash } from '../kit/blob-mentions.ts'
 import { isEntry } from '../kit/entry-shape.ts'
 import { invalidExport, shown } from '../kit/store-error.ts'
@@ -89,7 +90,7 @@ export async function importSession(
   const { header, logs, blobs, footer } = await readExport(lines, options)
   if (key !== undefined && footer.sig !== undefined && !isSigned(key, footer)) throw badSignature()
   const trusted = key !== undefined && footer.sig !== undefined
-  const sessionId = options.id ?? header.session
+  const sessionId = checkSessionId(options.id ?? header.session)
   const unchanged = trusted && header.for === undefined
   // An unsigned export must not choose the names of other logs.
   const keepsNames = unchanged && sessionId === header.session

@@ -127,7 +127,7 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await vi.waitFor(async () => {
       const left = `select query from pg_stat_activity where application_name = 'quick'`
       expect((await client.query(left)).rows).toEqual([])
-    }, 5_000)
+    }, 60_000)
     await client.end()
   })
 

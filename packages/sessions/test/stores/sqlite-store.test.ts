@@ -402,7 +402,7 @@ describe('appends of one turn of the event loop', () => {
       const reading = `
         const { workerData, parentPort } = require('node:worker_threads')
         const { DatabaseSync } = require('node:sqlite')
-        const handles = [0, 1].map(() => new DatabaseSync(workerData, { readOnly: true }))
+        const handles = [0, 1].map(() => new DatabaseSync(workerData, { readOnly: true, timeout: 5_000 }))
         const view = (db) => db.exec('begin; select * from fences')
         view(handles[0])
         parentPort.postMessage('reading')
@@ -414,11 +414,11 @@ describe('appends of one turn of the event loop', () => {
       const reader = new Worker(reading, { eval: true, workerData: path })
       await once(reader, 'message')
       const long = 'x'.repeat(100_000)
-      for (let after = 0; after < 1_024; after++) await store.append('s', [note(`${after}`, long)], { after, fence })
+      // 200 MB. On a busy machine a reader may sleep for longer than an attempt, so not every attempt has to succeed.
+      for (let after = 0; after < 2_048; after++) await store.append('s', [note(`${after}`, long)], { after, fence })
       await reader.terminate()
-      expect(statSync(`${path}-wal`).size).toBeLessThan(64 * 1024 * 1024)
+      expect(statSync(`${path}-wal`).size).toBeLessThan(128 * 1024 * 1024)
     },
-    60_000,
   )
 })
 

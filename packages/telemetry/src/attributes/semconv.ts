@@ -56,6 +56,13 @@ export const own = {
   outputTokens: 'provost.usage.output_tokens',
   estimated: 'provost.usage.estimated',
   effect: 'provost.tool.effect',
+  /** Of an effect in the ledger of effects. */
+  effectState: 'provost.effect.state',
+  effectKey: 'provost.effect.key',
+  effectScope: 'provost.effect.scope',
+  effectAttempt: 'provost.effect.attempt',
+  effectBy: 'provost.effect.by',
+  effectClearedBy: 'provost.effect.cleared_by',
   sandbox: 'provost.tool.sandbox',
   /** An operation without a convention, beside the closest standard operation. */
   operation: 'provost.operation.name',

@@ -7,13 +7,13 @@ import type { ContentKind } from '../attributes/content.ts'
 import { createRecorder } from '../attributes/content.ts'
 import type { TelemetryOptions } from '../attributes/telemetry-options.ts'
 import { instruments } from '../spans/instruments.ts'
+import { neededEvents } from '../spans/observed-events.ts'
 import type { RunInContext } from '../spans/run-context.ts'
 import { withinRun } from '../spans/run-context.ts'
 import type { RunTrace } from '../spans/run-trace.ts'
 import { traceRun } from '../spans/run-trace.ts'
 import { withSpan } from '../spans/span-context.ts'
 import { logName } from '../spans/trace-context.ts'
-import { neededEvents } from './observed-events.ts'
 
 /** Active runs, by what traces them. When two extensions meet in one run, the outer one traces it. */
 const taken = new WeakMap<object, Set<string>>()

@@ -1,12 +1,13 @@
 import type { Span } from '@opentelemetry/api'
-import type { AgentEvent, EventOf, HookContext, Json } from '@provost/core'
+import type { AgentEvent, EffectStatus, EventOf, HookContext, Json } from '@provost/core'
 import { assertNever, isRecord } from '@provost/core'
 
 import { codeOf, outputValue, withheld } from '../attributes/content.ts'
 import { attr, own } from '../attributes/semconv.ts'
 import { secretFields, latestOf } from './log-fold.ts'
+import { isTraced } from './observed-events.ts'
 import type { SpanAttributes } from './open-span.ts'
-import { fail, mark } from './open-span.ts'
+import { fail, mark, present } from './open-span.ts'
 import type { TracedRun } from './run-trace.ts'
 
 /** Applies an event to the trace of its run. */
@@ -16,6 +17,7 @@ export function traceEvent(
   ctx: HookContext,
   mayTell: (ctx: HookContext) => boolean,
 ): void {
+  if (!isTraced(event)) return
   const { record, meters } = run.parts
   const here = run.current()
   switch (event.type) {
@@ -75,18 +77,28 @@ export function traceEvent(
       return run.noteArguments(event.callId, record.labelled(ctx.view.label, event.input))
     }
     case 'tool.execute.end': {
-      const settled = run.settle(event.callId, { ...outputOf(run, event, ctx), mayTell: false })
+      const settled = run.settle(event.callId, {
+        ...outputOf(run, event, ctx),
+        effect: present(effectOf(run, event, ctx)),
+        mayTell: false,
+      })
       if (settled) return
       if (event.via === 'executed') return run.noteName(event.callId, event.toolName)
-      return mark(here, 'provost.tool.result', { ...callOf(run, event), [own.via]: event.via })
+      return mark(here, 'provost.tool.result', {
+        ...callOf(run, event),
+        [own.via]: event.via,
+        ...effectOf(run, event, ctx),
+      })
     }
     case 'tool.execute.error': {
       const { error } = event
-      if (run.settle(event.callId, { error, mayTell: mayTell(ctx) })) return
+      const effect = present(effectOf(run, event, ctx))
+      if (run.settle(event.callId, { error, effect, mayTell: mayTell(ctx) })) return
       run.noteName(event.callId, event.toolName)
       return mark(here, 'provost.tool.refused', {
         ...callOf(run, event),
         [attr.errorType]: record.name(codeOf(error.code)),
+        ...effect,
       })
     }
     case 'tool.skipped': {
@@ -94,7 +106,7 @@ export function traceEvent(
       return mark(here, 'provost.tool.skipped', callOf(run, event))
     }
     case 'tool.uncertain':
-      return mark(here, 'provost.tool.uncertain', callOf(run, event))
+      return mark(here, 'provost.tool.uncertain', { ...callOf(run, event), ...effectOf(run, event, ctx) })
     case 'tool.approval.requested':
       return mark(here, 'provost.approval.requested', {
         ...callOf(run, event),
@@ -113,6 +125,11 @@ export function traceEvent(
         [own.waited]: waited,
       })
     }
+    case 'tool.batch.settled':
+      return mark(here, 'provost.batch.settled', {
+        'provost.batch.rows': event.rows.length,
+        'provost.batch.ok': event.rows.filter(({ outcome }) => outcome === 'ok').length,
+      })
     case 'tool.remote.requested':
       return mark(here, 'provost.remote.requested', callOf(run, event))
     case 'tool.remote.resolved':
@@ -211,20 +228,6 @@ export function traceEvent(
       else recalled(run, event, mayTell(ctx))
       return
     }
-    // Spans show these events already, or they have no place in a trace.
-    case 'turn.mode':
-    case 'turn.end':
-    case 'step.end':
-    case 'text.start':
-    case 'text.end':
-    case 'reasoning.start':
-    case 'reasoning.end':
-    case 'tool.call.start':
-    case 'tool.call.end':
-    case 'tool.execute.progress':
-    case 'tool.execute.partial':
-    case 'source.cited':
-      return
     default:
       return assertNever(event)
   }
@@ -238,6 +241,26 @@ function spanOf(run: TracedRun, callId: string | undefined): Span {
 
 function callOf({ parts }: TracedRun, event: { readonly callId: string; readonly toolName: string }): SpanAttributes {
   return { [attr.toolName]: parts.record.name(event.toolName), [attr.toolCallId]: event.callId }
+}
+
+/** Describes the effect of a call. Its key comes from the arguments, so it is recorded only where they are. */
+function effectOf(
+  run: TracedRun,
+  { effectStatus }: { readonly effectStatus?: EffectStatus },
+  ctx: HookContext,
+): SpanAttributes {
+  if (!effectStatus) return {}
+  const { record } = run.parts
+  const { key, scope, attempt, state, by, clearedBy } = effectStatus
+  const isShown = key !== undefined && record.records('tools')
+  return {
+    [own.effectState]: state,
+    [own.effectScope]: scope,
+    [own.effectAttempt]: attempt,
+    [own.effectBy]: by,
+    [own.effectClearedBy]: clearedBy,
+    [own.effectKey]: isShown ? record.labelled(ctx.view.label, key) : undefined,
+  }
 }
 
 /** Seconds since the approval was requested, in any process. */
@@ -331,19 +354,19 @@ function planned(run: TracedRun, event: EventOf<'extension'>): void {
   const { record } = run.parts
   const data: Json = event.data
   if (!isRecord(data)) return
-  const { type, revision, index, of, status } = data
-  if (type === 'plan' && Array.isArray(data['steps'])) {
+  const { revision, index, of, status } = data
+  if (event.event === 'plan.made' && Array.isArray(data['steps'])) {
     const agent = record.name(event.agent)
     const plan = { [attr.operation]: 'plan', [attr.agentName]: agent, 'provost.plan.steps': data['steps'].length }
     run.enter('plan', `plan ${agent}`, { ...plan, 'provost.plan.revision': Number(revision) }, run.lastChat())
     run.leave('plan')
-  } else if (type === 'step' && status === 'started') {
+  } else if (event.event === 'plan.step.start') {
     run.enter('plan step', `invoke_workflow step ${Number(index)} of ${Number(of)}`, {
       [attr.operation]: 'invoke_workflow',
       [attr.workflowName]: 'plan step',
       'provost.plan.revision': Number(revision),
     })
-  } else if (type === 'step') {
+  } else if (event.event === 'plan.step.end') {
     if (typeof status === 'string') run.current().setAttribute('provost.plan.step_status', record.name(status))
     const took = run.leave('plan step')
     if (took !== undefined) run.parts.meters?.workflow(took, { [attr.workflowName]: 'plan step' })

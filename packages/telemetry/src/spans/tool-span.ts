@@ -20,6 +20,8 @@ export interface ToolSpan {
     readonly output?: string
     readonly error?: ErrorInfo
     readonly parked?: true
+    /** Attributes of its effect. */
+    readonly effect?: Attributes
     readonly mayTell: boolean
   }): void
 }
@@ -77,10 +79,11 @@ export function openTool(
         [attr.transferTarget]: target,
       })
     },
-    settle({ output, error, parked, mayTell }) {
+    settle({ output, error, parked, effect, mayTell }) {
       if (settled) return
       settled = true
       if (output !== undefined) span.setAttribute(retrieves ? own.found : attr.toolResult, output)
+      if (effect) span.setAttributes(effect)
       if (parked) span.setAttribute(own.parked, true)
       const type = error ? fail(span, record, error, mayTell) : undefined
       span.end(ended)

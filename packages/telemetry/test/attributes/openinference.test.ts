@@ -1,6 +1,6 @@
 import { convertGenAISpanAttributesToOpenInferenceSpanAttributes as convert } from '@arizeai/openinference-genai'
 import { SemanticConventions } from '@arizeai/openinference-semantic-conventions'
-import { planAndExecute } from '@provost/agent'
+import { planAndExecute } from '@provost/teams'
 import { expect, it } from 'vitest'
 
 import { doneStep, lookStep, traced } from '../traced.ts'

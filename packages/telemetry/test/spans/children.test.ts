@@ -76,7 +76,8 @@ describe('the span tree of a run whose tools are agents', () => {
       '├─ chat scripted-model  tool-calls',
       '├─ execute_tool ask_a  child-failed',
       '│  └─ invoke_agent a  failed · auth',
-      '│     └─ chat a  auth',
+      '│     ├─ chat a  auth',
+      '│     └─ · error  source model scripted/a · type auth',
       '└─ chat scripted-model  15 → 1 tokens · stop',
     ])
   })

@@ -1,7 +1,8 @@
-import { planAndExecute, RunState } from '@provost/agent'
+import { RunState } from '@provost/agent'
 import { defineExtension } from '@provost/core'
 import { modelFallback } from '@provost/provider'
 import { memoryStore } from '@provost/sessions'
+import { planAndExecute } from '@provost/teams'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { describe, expect, it } from 'vitest'
@@ -61,7 +62,8 @@ describe('the span tree of a run that', () => {
       'invoke_agent desk  failed · auth',
       '├─ chat scripted-model  10 → 2 tokens · tool-calls',
       '├─ execute_tool look',
-      '└─ chat scripted-model  auth',
+      '├─ chat scripted-model  auth',
+      '└─ · error  source model scripted/scripted-model · type auth',
     ])
   })
 
@@ -112,7 +114,7 @@ describe('the span tree of a run that', () => {
     })
     const { agent, tree } = traced([doneStep], { extensions: [door] })
     await agent.run('go')
-    expect(tree()).toEqual(['invoke_agent desk  failed · closed'])
+    expect(tree()).toEqual(['invoke_agent desk  failed · closed', '└─ · error  source hook door · type closed'])
   })
 
   it('retried, then used a fallback model', async () => {

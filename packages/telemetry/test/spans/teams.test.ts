@@ -1,8 +1,9 @@
-import { createAgent, evaluatorOptimizer, handoff, runFanOut, RunState } from '@provost/agent'
+import { createAgent, handoff, RunState } from '@provost/agent'
 import type { Agent, AgentOptions } from '@provost/agent'
 import { codeMode } from '@provost/code-mode'
 import type { FanOut } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
+import { fanOut as fanOutOf, evaluatorOptimizer, runFanOut } from '@provost/teams'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedStep } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -183,7 +184,7 @@ describe('a fan-out or evaluator outside a run', () => {
     ])
     expect(spans[0]?.attributes).toMatchObject({ 'provost.inference_calls': 0, 'provost.tool_calls': 0 })
     const { agent, take: taken } = traced()
-    await agent.fanOut({ children: children(), mergeStrategy: 'concat', maxConcurrentChildren: 1 })
+    await fanOutOf(agent, { children: children(), mergeStrategy: 'concat', maxConcurrentChildren: 1 })
     expect(treeOfSpans(taken()).slice(0, 3)).toEqual([
       'invoke_agent desk  completed',
       '└─ invoke_workflow fan_out',
@@ -211,9 +212,10 @@ describe('a fan-out or evaluator outside a run', () => {
     const fails = evaluatorOptimizer({ generator: member('writer', [broken]), input: 'write', evaluator, extensions })
     await expect(fails).rejects.toMatchObject({ code: 'generator-failed' })
     expect(treeOf(take())).toEqual([
-      'invoke_agent evaluator_optimizer  completed',
+      'invoke_agent evaluator_optimizer  completed · $0.0000',
       '└─ invoke_agent writer  failed · unknown',
-      '   └─ chat writer  unknown',
+      '   ├─ chat writer  unknown',
+      '   └─ · error  source model scripted/writer · type unknown',
     ])
   })
 })

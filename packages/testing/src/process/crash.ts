@@ -53,11 +53,14 @@ export function crashAt(at: CrashPoint, die: (moment: CrashMoment) => void = kil
  * Pauses this process at a moment and then continues, like a process on a suspended machine. Its leases may expire
  * meanwhile, and changes that other processes made must hold.
  *
- * @param at the moment to pause at, counted from 1.
+ * @param at the moment to pause at.
  * @param pause returns a promise; the process continues when it resolves. Default: SIGSTOP, until the process receives
  * SIGCONT.
  */
-export function pauseAt(at: number, pause: (moment: CrashMoment) => Promise<void> | void = stopProcess): CrashInjector {
+export function pauseAt(
+  at: CrashPoint,
+  pause: (moment: CrashMoment) => Promise<void> | void = stopProcess,
+): CrashInjector {
   return injector(at, false, pause)
 }
 

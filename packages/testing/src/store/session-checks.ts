@@ -135,7 +135,7 @@ export const listChecks: readonly CheckDraft[] = [
 
 export const deleteChecks: readonly CheckDraft[] = [
   {
-    name: 'deleting removes the log, those of its children, and its inbox, and nothing else',
+    name: 'deleting removes the log, those of its children, and their inboxes, and nothing else',
     async run(bench) {
       const store = await (await bench.place()).open()
       const logs: readonly (readonly [string, readonly NewEntry[]])[] = [
@@ -146,12 +146,11 @@ export const deleteChecks: readonly CheckDraft[] = [
         ['other', [started('r3')]],
       ]
       for (const [name, entries] of logs) await write(store, name, entries)
-      await store.deliver('main', 't', 1, 'ann')
-      await store.deliver('other', 't', 1, 'ann')
+      for (const name of ['main', 'child', 'other']) await store.deliver(name, 't', 1, 'ann')
       await store.delete('main')
       for (const deleted of ['main', 'child', 'grandchild', 'progress/run/r2'])
         assert.deepEqual(await idsOf(store, deleted), [])
-      assert.deepEqual(await all(store.inbox('main')), [])
+      for (const deleted of ['main', 'child']) assert.deepEqual(await all(store.inbox(deleted)), [])
       assert.deepEqual(await idsOf(store, 'other'), ['r3'])
       assert.equal((await all(store.inbox('other'))).length, 1)
       assert.deepEqual(

@@ -31,7 +31,9 @@ export function aiSchema(given: FlexibleSchema | undefined, foreign = false): Ai
     if (given === undefined) return none
     if (isStandardSchema(given)) return isZod3(given) ? loadZod3(given) : given
     const wrapped: unknown = typeof given === 'function' ? given() : given
+    if (isPromise(wrapped)) throw promisedSchema(wrapped)
     if (isStandardSchema(wrapped)) return wrapped
+    if (isPlainSchema(wrapped)) return unwrapped({}, wrapped, foreign)
     if (!isWrapped(wrapped)) throw notASchema()
     const { jsonSchema } = wrapped
     return isPromise(jsonSchema)
@@ -60,21 +62,34 @@ function isWrapped(value: unknown): value is Wrapped {
   return isRecord(value) && 'jsonSchema' in value
 }
 
-/** Returns whether a value can be the schema of an AI SDK tool. */
-export function isAiSchema(value: unknown): value is FlexibleSchema {
-  return typeof value === 'function' || isStandardSchema(value) || isWrapped(value)
+/** Returns whether a value is a plain JSON Schema of an object. */
+function isPlainSchema(value: unknown): value is JsonSchema {
+  return isRecord(value) && !('~tool' in value) && (value['type'] === 'object' || isRecord(value['properties']))
+}
+
+/** Returns whether a value can be the schema of an AI SDK tool. Plain JSON Schema is accepted too. */
+export function isAiSchema(value: unknown): boolean {
+  return typeof value === 'function' || isStandardSchema(value) || isWrapped(value) || isPlainSchema(value)
 }
 
 function notASchema(): ProvostError {
   return new ProvostError('invalid-schema', 'The schema is not one that the AI SDK accepts.', {
-    hint: 'Use a Standard Schema such as z.object({ … }), or jsonSchema({ … }) of the AI SDK.',
+    hint: 'Use a Standard Schema such as z.object({ … }), jsonSchema({ … }) of the AI SDK, or a plain JSON Schema of an object.',
+  })
+}
+
+/** The AI SDK calls a lazy schema synchronously. The promise may reject later, which must not end the process. */
+function promisedSchema(promise: PromiseLike<unknown>): ProvostError {
+  promise.then(undefined, () => {})
+  return new ProvostError('invalid-schema', 'The lazy schema returned a promise.', {
+    hint: 'Return the schema synchronously, or give jsonSchema(async () => …) of the AI SDK.',
   })
 }
 
 /**
  * Validates input against a bare JSON Schema, which the AI SDK does not check.
  */
-function unwrapped({ validate }: Wrapped, json: JsonSchema, foreign: boolean): AnySchema {
+function unwrapped({ validate }: Pick<Wrapped, 'validate'>, json: JsonSchema, foreign: boolean): AnySchema {
   if (!validate) return foreign ? foreignSchema(json, { vendor: 'ai' }) : json
   return standard(json, async (value) => {
     const result = await validate(value)

@@ -6,13 +6,14 @@ import type {
   LabelInit,
   MaybePromise,
   Message,
+  ReadonlyJsonSchema,
   Tool,
   ToolContext,
   ToolDefinition,
   ToolInputListener,
   ToolOutput,
 } from '@provost/core'
-import { ProvostError, checkLabel, checkOptions, isPromise, isRecord, parseWith } from '@provost/core'
+import { ProvostError, checkLabel, checkOptions, isPromise, isRecord, parseWith, toErrorInfo } from '@provost/core'
 import { fromModelMessages, toModelMessages } from '@provost/provider'
 
 import { invalidTool, makeTool } from '../definition/define-tool.ts'
@@ -40,6 +41,14 @@ export interface AiToolMore {
   readonly idempotent?: boolean
   readonly executionMode?: 'parallel' | 'sequential'
   readonly cache?: boolean | { readonly ttlMs?: number; readonly share?: 'session' | 'agent' }
+}
+
+/** A tool in the shape of the AI SDK, with a plain JSON Schema. Its input is checked before `execute` receives it. */
+export interface PlainTool {
+  readonly title?: string
+  readonly description?: string
+  readonly inputSchema: ReadonlyJsonSchema
+  readonly execute?: (input: never, options: never) => unknown
 }
 
 /** Returns whether a value is a tool of the AI SDK, and neither a Provost tool nor a set. */
@@ -112,12 +121,8 @@ function isLater(name: string, prepare: () => MaybePromise<void>): boolean {
     return true
   } catch (cause) {
     if (cause instanceof ProvostError && cause.code === 'invalid-tool') throw cause
-    throw invalidTool(
-      name,
-      cause instanceof Error ? cause.message.replace(/\.$/, '') : 'its schema fails',
-      undefined,
-      cause,
-    )
+    const { message, hint = 'Correct its schema: no error may be thrown while it is read.' } = toErrorInfo(cause)
+    throw invalidTool(name, message.replace(/\.$/, ''), hint, cause)
   }
 }
 

@@ -2,18 +2,18 @@ import type { Tool } from '@provost/core'
 import { isRecord, ProvostError } from '@provost/core'
 
 import { withInfo } from '../definition/define-tool.ts'
-import type { AiTool } from './ai-tool.ts'
+import type { AiTool, PlainTool } from './ai-tool.ts'
 import { fromAiTool, isAiTool } from './ai-tool.ts'
 
-/** Tools under names: a tool set of the AI SDK, or a mixture. A name here goes before the tool's own. */
-export type ToolRecord = Readonly<Record<string, Tool | AiTool>>
+/** Tools under names: a tool set of the AI SDK, plain objects `{ description, inputSchema, execute }`, or a mixture. A name here goes before the tool's own. */
+export type ToolRecord = Readonly<Record<string, Tool | AiTool | PlainTool>>
 
 /** The tools of an agent: tools, sets of tools, tools of the AI SDK, and lists of these. */
 export type ToolsInput = ToolRecord | readonly (Tool | AiTool | ToolRecord)[]
 
 /** The tools that were created by `tool()`, for their types. */
 export type ToolsIn<T> = T extends readonly (infer Item)[] ? Own<Item> : Own<T>
-type Own<T> = T extends Tool ? T : T extends AiTool ? never : Extract<T[keyof T], Tool>
+type Own<T> = T extends Tool ? T : T extends AiTool | PlainTool ? never : Extract<T[keyof T], Tool>
 
 /**
  * Tools of all kinds as a plain list.
@@ -30,6 +30,7 @@ function isList(tools: ToolsInput): tools is Extract<ToolsInput, readonly unknow
 
 function listItem(item: Tool | AiTool | ToolRecord, index: number): readonly Tool[] {
   if (isTool(item)) return [item]
+  if (looksLikeTool(item)) throw plainObject(`tools[${index}]`, item.name)
   if (isAiTool(item)) return [fromAiTool(nameOfProviderTool(item, index), item)]
   return listRecord(item, `tools[${index}]`)
 }
@@ -47,7 +48,22 @@ function listRecord(record: ToolRecord, path = 'tools'): readonly Tool[] {
   return Object.entries(record).map(([name, item]) => {
     if (isTool(item)) return item.name === name ? item : withInfo(item, { name })
     if (isAiTool(item)) return fromAiTool(name, item)
+    if (looksLikeTool(item)) throw plainObject(`${path}.${name.slice(0, 100)}`, name)
     throw notATool(`${path}.${name.slice(0, 100)}`)
+  })
+}
+
+/** Returns whether an object was meant as one tool, not as a record of tools. */
+function looksLikeTool(item: unknown): item is { readonly name?: unknown } {
+  if (!isRecord(item)) return false
+  const { name, execute, inputSchema } = item
+  return typeof name === 'string' || (typeof execute === 'function' && inputSchema === undefined)
+}
+
+function plainObject(path: string, name: unknown): ProvostError {
+  const shown = JSON.stringify(typeof name === 'string' ? name.slice(0, 100) : 'weather')
+  return new ProvostError('invalid-tool', `${path} is a plain object, not a tool.`, {
+    hint: `Wrap it: tool({ name: ${shown}, input, execute }). Or name it by a key: tools: [{ ${shown}: { description, inputSchema, execute } }].`,
   })
 }
 

@@ -38,10 +38,12 @@ function failed(thrown: unknown): Parsed<unknown> {
 }
 
 function judged(tool: Tool, input: Json, parsed: Parsed<unknown>): ParsedInput {
-  if (parsed.ok) return parsed
+  // A schema that accepts any value also accepts what is not an object, such as invalid JSON as a string.
+  if (parsed.ok && isRecord(input)) return parsed
+  const issues = parsed.ok ? [{ path: '', message: 'expected an object' }] : parsed.issues
   return {
     ok: false,
-    error: { code: 'invalid-tool-input', message: problem(tool, input, parsed.issues), hint: repair(tool) },
+    error: { code: 'invalid-tool-input', message: problem(tool, input, issues), hint: repair(tool) },
   }
 }
 

@@ -30,6 +30,11 @@ export function errorLabel(tool: Tool): Label {
   return { ...standingLabel(tool), integrity: 'untrusted' }
 }
 
+/** Returns the label of an error with data: the tool may make it stricter, never trusted. */
+export function errorDataLabel(tool: Tool, more: RichMore): Label {
+  return { ...fillLabel(more.label, standingLabel(tool)), integrity: 'untrusted' }
+}
+
 /** Labels of a result and of its fields. */
 export interface ResultLabels {
   readonly label: Label

@@ -1,5 +1,5 @@
 import type { Isolation, Runtime, Tool, ToolInfo } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import { ProvostError, checkArguments } from '@provost/core'
 
 import { withInfo } from './define-tool.ts'
 
@@ -66,6 +66,7 @@ const bare = new WeakMap<Runtime, Runtime>()
  * createAgent({ name: 'coder', model, tools: [sandboxed(bashTool, 'isolated')], runtime: justBashRuntime() })
  */
 export function sandboxed<T extends Tool>(tool: T, sandbox: Exclude<Isolation, 'none'>): T {
+  checkArguments('sandboxed', [tool, sandbox], ['object', 'text'])
   checkSandbox(tool, sandbox)
   if (levels[sandbox] < levels[tool.sandbox ?? 'none']) {
     throw new ProvostError(

@@ -2,8 +2,10 @@ import type {
   AnySchema,
   ArgRole,
   Ask,
+  CompensationContext,
   CompositeOps,
   Effect,
+  EffectScope,
   HookContext,
   InboundPolicy,
   Isolation,
@@ -108,6 +110,12 @@ export interface ToolOptions<
   /** Whether a human has to approve the call. */
   readonly needsApproval?: boolean | ((input: ParsedBy<S>, ctx: HookContext<Asking>) => MaybePromise<boolean | Ask>)
   /**
+   * The calls of a step are collected into a batch that a human decides on as one table: `batches: [{ id, decision:
+   * 'approve', except, edits }]`. Each approved call runs once, and `tool.batch.settled` reports what succeeded. Every
+   * call waits, also where `needsApproval` returns false. Default false.
+   */
+  readonly stage?: boolean
+  /**
    * Milliseconds after which the call ends for the run. Default 60,000. The time of a composite pauses while all its
    * calls wait for an outside response. For a remote tool: the wall-clock time until its result must arrive, across
    * process restarts; default: no limit.
@@ -116,9 +124,9 @@ export interface ToolOptions<
   /** Repeating it with the same `ctx.idempotencyKey` changes nothing. Default false. */
   readonly idempotent?: boolean
   /**
-   * Called instead of asking a human if a process died during a call that is not safe to repeat. Returns the result of
-   * the call, or undefined if it had no effect; it then runs again with the same key. If it throws or exceeds
-   * `timeoutMs`, the call is uncertain.
+   * Called instead of asking a human about a call that is not safe to repeat and whose outcome is unknown: its process
+   * died, or it ended without an answer and the same effect is requested again. Returns the result of the call, or
+   * undefined if it had no effect; it then runs with the same key. If it throws or exceeds `timeoutMs`, a human is asked.
    *
    * @example
    * lookup: async (key) => { const paid = await bank.find(key); return paid && { output: paid.receipt } }
@@ -127,6 +135,32 @@ export interface ToolOptions<
     idempotencyKey: string,
     input: ParsedBy<S>,
   ) => MaybePromise<{ readonly output: NoInfer<ResultOf<R, O>> } | undefined>
+  /**
+   * The business identity of the effect, such as the number of an invoice: two calls with the same key are the same
+   * effect. It takes place at most once in its `effectScope`, whichever run, process or agent asks for it:
+   *
+   * - A call with the same key and the same arguments gets the stored result (`via: 'ledger'`) and does not run.
+   * - A call with the same key and other arguments needs an approval.
+   * - A call whose effect is unknown, after a time-out or a lost connection, runs only after `lookup` or a human has
+   *   answered.
+   *
+   * `ctx.idempotencyKey` is then the same for all attempts at the effect. For tools with the effect `write` or `egress`.
+   *
+   * @example
+   * effectKey: ({ invoice }) => invoice
+   */
+  readonly effectKey?: (input: ParsedBy<S>) => string
+  /** Where the key is unique: in the session and its forks (default), for the principal, or for all users of the agent. */
+  readonly effectScope?: Exclude<EffectScope, 'run'>
+  /**
+   * Undoes the effect of a call that succeeded, for `session.compensate`. Receives the result of the call.
+   * `ctx.input` is its input, and `ctx.idempotencyKey` the compensation's own: the same on each attempt. It has the
+   * `timeoutMs` and the `secrets` of the tool. For tools with the effect `write` or `egress` that are not composites.
+   *
+   * @example
+   * compensate: (receipt, { input, idempotencyKey }) => bank.refund(receipt, input.amount, idempotencyKey)
+   */
+  readonly compensate?: (output: NoInfer<ResultOf<R, O>>, ctx: CompensationContext<ParsedBy<S>, App, Secret>) => unknown
   /** About how many tokens of a result the model gets. Default 16,384. */
   readonly maxResultTokens?: number
   /**

@@ -1,8 +1,9 @@
-import { checkLabel, checkOptions, escapePointer, isRecord, isStandardSchema } from '@provost/core'
+import { checkLabel, checkOptions, escapePointer, isRecord, isStandardSchema, checkArguments } from '@provost/core'
 import type {
   AnySchema,
   ArgRole,
   Effect,
+  EffectScope,
   InboundPolicy,
   JsonPointer,
   StandardSchemaV1,
@@ -55,7 +56,8 @@ export function tool<
   C extends boolean = false,
   const Secret extends string = never,
 >(options: ToolOptions<S, R, App, O, Asking, C, Secret>): Tool<WrittenFor<S>, ResultOf<R, O>, Stated<App & Asking>> {
-  checkOptions(options, toolKeys, placeOf(options?.name), movedToolKeys)
+  checkArguments('tool', [options], ['object'])
+  checkOptions(options, toolKeys, placeOf(options.name), movedToolKeys)
   const { name, title, description, effect = 'write', idempotent = false, deferLoading = false } = options
   if (!isStandardSchema(options.input) && !isRecord(options.input))
     throw invalidTool(
@@ -121,6 +123,7 @@ function definitionOf<
   Secret extends string,
 >(options: ToolOptions<S, R, App, O, Asking, C, Secret>): ToolDefinition {
   const { name, input, output, execute, returns, needsApproval, preferredModel, lookup, secrets } = options
+  const { effectKey, effectScope = 'session', compensate, stage = false } = options
   const { timeoutMs = timeoutOf(execute), executionMode = 'parallel', examples = [], effect = 'write' } = options
   checkWord(name, 'effect', effect, effects)
   checkWord(name, 'executionMode', executionMode, modes)
@@ -138,6 +141,9 @@ function definitionOf<
     )
   if (lookup && !execute)
     throw invalidTool(name, 'it is remote and has a lookup', 'Remove `lookup`: the tool does not run here.')
+  checkEffectKey(options, effect)
+  checkCompensate(options, effect)
+  if (typeof stage !== 'boolean') throw invalidTool(name, `its stage is of type ${typeof stage}`, 'Give true or false.')
   const checking = checkExamples(name, examples, input, output)
   // Told of where it is waited for.
   if (checking) checking.catch(() => {})
@@ -154,11 +160,76 @@ function definitionOf<
     ...(cache && { cache }),
     ...(execute && { execute }),
     ...(lookup && { lookup }),
+    ...(effectKey && { effectKey, effectScope }),
+    ...(compensate && { compensate }),
+    ...(stage && { stage }),
     ...(needsApproval && { needsApproval: needsApproval === true ? () => true : needsApproval }),
     ...(returns && { returns: typeof returns === 'function' ? returns : () => returns }),
   })
   if (returns && typeof returns !== 'function') fixLabel(definition, returns)
   return definition
+}
+
+/** @throws ProvostError `invalid-tool` for an effect key on a tool whose effect it cannot identify. */
+function checkEffectKey(
+  { name, effectKey, effectScope, execute, composite, idempotent }: EffectKeyOptions,
+  effect: Effect,
+): void {
+  if (effectScope !== undefined) checkWord(name, 'effectScope', effectScope, effectScopes)
+  if (effectKey === undefined) {
+    if (effectScope === undefined) return
+    throw invalidTool(name, 'it has an effectScope without an effectKey', 'Add `effectKey`, or remove `effectScope`.')
+  }
+  if (typeof effectKey !== 'function')
+    throw invalidTool(name, 'its effectKey is not a function', 'Write effectKey: (input) => input.invoice.')
+  if (effect === 'none' || effect === 'read')
+    throw invalidTool(
+      name,
+      `its effect is ${effect} and it has an effectKey`,
+      "Remove `effectKey`, or declare effect: 'write'.",
+    )
+  if (!execute || composite)
+    throw invalidTool(
+      name,
+      `it ${execute ? 'is a composite' : 'is remote'} and has an effectKey`,
+      'Give the effectKey to the tool whose execute causes the effect.',
+    )
+  if (idempotent)
+    throw invalidTool(name, 'it is idempotent and has an effectKey', 'Remove `idempotent`: the ledger repeats nothing.')
+}
+
+interface EffectKeyOptions {
+  readonly name: string
+  readonly effectKey?: unknown
+  readonly effectScope?: unknown
+  readonly execute?: unknown
+  readonly composite?: unknown
+  readonly idempotent?: boolean
+}
+
+/** @throws ProvostError `invalid-tool` for a compensation that has nothing to undo. */
+function checkCompensate({ name, compensate, composite }: CompensateOptions, effect: Effect): void {
+  if (compensate === undefined) return
+  if (typeof compensate !== 'function')
+    throw invalidTool(name, 'its compensate is not a function', 'Write compensate: (output, ctx) => ….')
+  if (effect === 'none' || effect === 'read')
+    throw invalidTool(
+      name,
+      `its effect is ${effect} and it has a compensate`,
+      "Remove `compensate`, or declare effect: 'write'.",
+    )
+  if (composite)
+    throw invalidTool(
+      name,
+      'it is a composite and has a compensate',
+      'Give `compensate` to the tools that it calls: each of their effects is undone.',
+    )
+}
+
+interface CompensateOptions {
+  readonly name: string
+  readonly compensate?: unknown
+  readonly composite?: boolean
 }
 
 /** Returns the default time-out. A hanging process needs one; a remote result may take days. */
@@ -211,6 +282,7 @@ function sanitizeOf({ name, sanitize }: Pick<Tool, 'name' | 'sanitize'>): Tool['
 }
 
 const effects: readonly Effect[] = ['none', 'read', 'write', 'egress']
+const effectScopes: readonly EffectScope[] = ['session', 'principal', 'agent']
 const modes: readonly ToolDefinition['executionMode'][] = ['parallel', 'sequential']
 const tiers: readonly Tier[] = ['fast', 'balanced', 'smart']
 const shares: readonly ToolCaching['share'][] = ['session', 'agent']

@@ -33,6 +33,7 @@ import { createCallSignal } from './call-signal.ts'
 import type { CallSignal } from './call-signal.ts'
 import { elapsed, failedOutcome } from './outcome.ts'
 import type { ToolOutcome } from './outcome.ts'
+import { hasEffect, leavesOutcomeOpen } from './unknown-outcome.ts'
 import { conclude, jsonOf } from './validate-output.ts'
 
 /** One call of a tool and what surrounds it. */
@@ -83,7 +84,17 @@ export function runTool(tool: Tool, run: ToolRun): Promise<ToolOutcome> {
   const signal = createCallSignal(run.signal)
   const bridge = tool.composite ? run.bridge?.(signal.get()) : undefined
   const scrubber = run.secrets?.scrubber ?? unaware
-  const call: Call = { tool, run, started, signal, scrubber, values: none, over: false, ...(bridge && { bridge }) }
+  const call: Call = {
+    tool,
+    run,
+    started,
+    signal,
+    scrubber,
+    values: none,
+    entered: false,
+    over: false,
+    ...(bridge && { bridge }),
+  }
   let work: MaybePromise<ToolOutcome>
   try {
     work = perform(call)
@@ -111,6 +122,8 @@ interface Call {
   readonly started: number
   readonly signal: CallSignal
   readonly bridge?: CompositeBinding
+  /** The code of the tool has begun. */
+  entered: boolean
   /** Later output of the tool is ignored. */
   over: boolean
 }
@@ -147,6 +160,7 @@ function executeParsed(call: Call, parsed: ParsedInput): MaybePromise<ToolOutcom
 function executeWith(call: Call, value: unknown): MaybePromise<ToolOutcome> {
   // The call may have ended while its secrets were resolved.
   if (call.over) throw leftBehind(call.tool)
+  call.entered = true
   return settle(call, call.tool['~tool'].execute?.(value, contextOf(call)), value)
 }
 
@@ -286,7 +300,7 @@ function bounded(call: Call, work: PromiseLike<ToolOutcome>): Promise<ToolOutcom
     let grace: NodeJS.Timeout | undefined
     let expired: ProvostError | undefined
     const giveUp = (error: ProvostError): void =>
-      finish(failedOutcome(tool, 'timeout', error.toJSON(), elapsed(call.started)))
+      finish(unanswered(tool, failedOutcome(tool, 'timeout', error.toJSON(), elapsed(call.started))))
     const finish = (outcome: ToolOutcome): void => {
       if (call.over) return
       clock.stop()
@@ -342,31 +356,36 @@ function scrubbed(scrubber: Scrubber, outcome: ToolOutcome): ToolOutcome {
 }
 
 /** Returns the outcome for an error. An error during an abort of the run counts as the abort. */
-function failure({ tool, run, started }: Call, error: unknown): ToolOutcome {
+function failure({ tool, run, started, entered }: Call, error: unknown): ToolOutcome {
   const durationMs = elapsed(started)
   if (run.signal.aborted) return abortedOutcome(tool, 'before it ended', durationMs)
-  return failedOutcome(tool, 'error', toErrorInfo(error, 'tool-failed'), durationMs)
+  const info = toErrorInfo(error, 'tool-failed')
+  // A lookup costs little, so it decides about every error of its tool.
+  const isOpen = entered && hasEffect(tool) && (tool['~tool'].lookup !== undefined || leavesOutcomeOpen(error))
+  if (!isOpen) return failedOutcome(tool, 'error', info, durationMs)
+  return { ...failedOutcome(tool, 'error', { ...unknownHint(tool), ...info }, durationMs), unknown: true }
+}
+
+/** Returns the outcome of a call that ended without an answer. */
+function unanswered(tool: Tool, outcome: ToolOutcome): ToolOutcome {
+  return hasEffect(tool) ? { ...outcome, unknown: true } : outcome
 }
 
 function abortedOutcome(tool: Tool, when: string, durationMs: number): ToolOutcome {
   const error: ErrorInfo = { code: 'tool-aborted', message: `${tool.name} was aborted ${when}.` }
-  return failedOutcome(
-    tool,
-    'aborted',
-    when === 'before it started' ? error : { ...error, ...unknownOutcome(tool) },
-    durationMs,
-  )
+  if (when === 'before it started') return failedOutcome(tool, 'aborted', error, durationMs)
+  return unanswered(tool, failedOutcome(tool, 'aborted', { ...error, ...unknownHint(tool) }, durationMs))
 }
 
 function timeoutError(tool: Tool, timeoutMs: number): ProvostError {
-  const { hint = 'Try a smaller request.' } = unknownOutcome(tool)
+  const { hint = 'Try a smaller request.' } = unknownHint(tool)
   return new ProvostError('tool-timeout', `${tool.name} did not end within ${timeoutMs} ms and was abandoned.`, {
     hint,
   })
 }
 
 /** Returns a hint for an abandoned tool whose effect is unknown. */
-function unknownOutcome({ effect, idempotent }: Tool): { hint?: string } {
+function unknownHint({ effect, idempotent }: Tool): { hint?: string } {
   if (idempotent || effect === 'none' || effect === 'read') return {}
   return { hint: 'It may have taken effect: check before you repeat it.' }
 }

@@ -1,4 +1,4 @@
-import type { CallOutcome, ErrorInfo, Json, JsonPointer, Label, Tool, ToolOutput } from '@provost/core'
+import type { CallOutcome, ErrorInfo, Json, JsonPointer, Label, RemoteError, Tool, ToolOutput } from '@provost/core'
 
 import { cut } from '../definition/issues.ts'
 import { errorLabel } from '../definition/result-label.ts'
@@ -14,6 +14,8 @@ export interface ToolOutcome {
   readonly fields?: Readonly<Record<JsonPointer, Label>>
   readonly details?: Json
   readonly error?: ErrorInfo
+  /** The call ended without an answer, and may have taken effect. */
+  readonly unknown?: true
   /** Milliseconds, to the microsecond. */
   readonly durationMs: number
 }
@@ -36,6 +38,13 @@ export function failedOutcome(
     error,
     durationMs,
   }
+}
+
+/** Returns the outcome of a call whose remote side reported a failure. It is untrusted: the remote side wrote the text. */
+export function remoteFailure(tool: Tool, { message, code }: RemoteError): ToolOutcome {
+  const failed = failedOutcome(tool, 'error', { code: cut(code ?? 'tool-failed', 100), message }, 0)
+  if (code === undefined || !failed.error) return failed
+  return { ...failed, output: { type: 'error-text', value: `${failed.error.code}: ${failed.error.message}` } }
 }
 
 /** Milliseconds since a `performance.now()`, to the microsecond: more digits only lengthen the log. */

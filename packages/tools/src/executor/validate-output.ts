@@ -4,7 +4,7 @@ import type { Json, MaybePromise, Parsed, Tool, ToolOutput } from '@provost/core
 import { issuesText } from '../definition/issues.ts'
 import { parseInput } from '../definition/parse-input.ts'
 import type { ParsedInput } from '../definition/parse-input.ts'
-import { labelsOf } from '../definition/result-label.ts'
+import { errorDataLabel, labelsOf } from '../definition/result-label.ts'
 import { unwrap } from '../definition/rich.ts'
 import type { RichMore } from '../definition/rich.ts'
 import { failedOutcome } from './outcome.ts'
@@ -52,6 +52,7 @@ export function conclude(tool: Tool, given: unknown, input: unknown): MaybePromi
   const { value, more } = unwrap(given)
   // An error is an error, returned or thrown: as JSON it would be `{}`.
   if (value instanceof Error) throw value
+  if (more?.error !== undefined) return failedWith(tool, value, more, more.error)
   const schema = tool['~tool'].output
   if (!schema) return finish(tool, value, input, more)
   const parsed = parseWith(schema, value)
@@ -69,6 +70,22 @@ function validated({ name }: Tool, parsed: Parsed<unknown>): unknown {
       hint: 'This is a fault of the tool: the same call will fail again.',
     },
   )
+}
+
+/** Returns the outcome of a failure that the tool states, with its data. */
+function failedWith(tool: Tool, given: unknown, more: RichMore, error: NonNullable<RichMore['error']>): ToolOutcome {
+  const { message, code = 'tool-failed' } = typeof error === 'string' ? { message: error } : error
+  const data = given === undefined ? message : jsonOf(tool, given)
+  return {
+    ...failedOutcome(tool, 'error', { code, message }, 0),
+    output: more.output ?? (more.content ? { type: 'content', value: more.content } : errorOutput(data)),
+    label: errorDataLabel(tool, more),
+    ...(more.details !== undefined && { details: jsonOf(tool, more.details) }),
+  }
+}
+
+function errorOutput(data: Json): ToolOutput {
+  return typeof data === 'string' ? { type: 'error-text', value: data } : { type: 'error-json', value: data }
 }
 
 function finish(tool: Tool, result: unknown, input: unknown, more: RichMore | undefined): ToolOutcome {

@@ -31,6 +31,8 @@ export interface ToolCollision {
 export interface ToolRegistry {
   /** In the order of the catalogue, deferred ones included. */
   readonly tools: readonly ToolInfo[]
+  /** Returns the tools that are in the catalogue from the start: all but deferred ones. */
+  listEager(): readonly ToolInfo[]
   /** Returns the tool of a name, as the agent calls it. */
   get(name: string): ToolInfo | undefined
   /** Returns where the tool of a name came from. */
@@ -97,8 +99,10 @@ export function buildRegistry(offers: readonly ToolOffer[], strategy: ToolCollis
       collisions.push(Object.freeze({ wanted: tool.name, source, takenBy, name }))
     }
   }
+  const tools = Object.freeze([...byName.values()])
   const registry: ToolRegistry = Object.freeze({
-    tools: Object.freeze([...byName.values()]),
+    tools,
+    listEager: () => tools.filter((tool) => !tool.deferred),
     get: (name: string) => byName.get(name),
     source: (name: string) => sources.get(name),
     collisions: Object.freeze(collisions),

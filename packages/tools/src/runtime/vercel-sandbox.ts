@@ -62,13 +62,18 @@ const optionKeys = {
  * const sandbox = await Sandbox.create({ timeout: 600_000, networkPolicy: 'deny-all' })
  * const agent = createAgent({ name: 'coder', model, tools: [...fileTools, bashTool], runtime: vercelSandboxRuntime({ sandbox }) })
  *
- * @throws ProvostError `missing-package` at the first use.
+ * @throws ProvostError `missing-package`, `sandbox-unavailable` at the first use.
  */
 export function vercelSandboxRuntime(options: VercelSandboxRuntimeOptions = {}): VercelSandboxRuntime {
   checkOptions(options, optionKeys, 'vercelSandboxRuntime')
   const { cwd = '/vercel/sandbox' } = options
   let started: Promise<VercelSandbox> | undefined = options.sandbox && Promise.resolve(options.sandbox)
-  const sandbox = (): Promise<VercelSandbox> => (started ??= createSandbox())
+  const sandbox = (): Promise<VercelSandbox> =>
+    (started ??= createSandbox().catch((error: unknown) => {
+      // The next use tries again.
+      started = undefined
+      throw error
+    }))
   const files: PosixFiles = {
     realpath: async (at) => (await sandbox()).fs.realpath(at),
     facts: async (at) => factsOf(await (await sandbox()).fs.lstat(at)),
@@ -205,7 +210,12 @@ async function createSandbox(): Promise<VercelSandbox> {
       cause,
     })
   })
-  return Sandbox.create()
+  return Sandbox.create().catch((cause: unknown) => {
+    throw new ProvostError('sandbox-unavailable', 'Vercel did not create a sandbox.', {
+      hint: 'Set VERCEL_OIDC_TOKEN (`vercel env pull` writes it), or pass your own `sandbox`, made with a token. See the cause.',
+      cause,
+    })
+  })
 }
 
 function factsOf(stats: Awaited<ReturnType<VercelSandbox['fs']['lstat']>>): FileFacts {

@@ -72,7 +72,8 @@ export function restoredInput(
   scope: SecretScope | undefined,
   values: ReadonlyMap<string, string>,
 ): MaybePromise<ParsedInput> | undefined {
-  if (!scope || scope.scrubber.empty) return undefined
+  // A secret that was never read has a name, but no value in the scrubber.
+  if (!scope || (scope.scrubber.empty && scope.refs.size === 0)) return undefined
   const restored = restore(tool, input, '', scope, values)
   return restored === input ? undefined : parseInput(tool, restored)
 }

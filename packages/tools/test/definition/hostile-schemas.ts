@@ -177,9 +177,9 @@ export const hostileSchemas: readonly HostileSchema[] = [
     review: 'good',
   },
   {
-    name: 'twenty thousand required names, a thousand times',
+    name: 'twenty thousand required names, a hundred times',
     schema: { items: { required: names } },
-    value: Array.from({ length: 1_000 }, () => Object.fromEntries(names.map((name) => [name, 1]))).slice(0, 100),
+    value: Array.from<object>({ length: 100 }).fill(Object.fromEntries(names.map((name) => [name, 1]))),
     check: costly,
     review: 'good',
   },

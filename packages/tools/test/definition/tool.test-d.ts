@@ -148,6 +148,20 @@ expectTypeOf<ContextOf<typeof lookup>>().toEqualTypeOf<App>()
 expectTypeOf<ContextOf<typeof lookup | typeof who>>().toEqualTypeOf<App & Other>()
 expectTypeOf<ContextOf<typeof byZod>>().toEqualTypeOf<unknown>()
 
+// `compensate` receives the result, the parsed input, and what `execute` receives.
+tool({
+  name: 'refundable',
+  input: z.object({ invoice: z.string().transform(Number) }),
+  secrets: ['bank'],
+  execute: async ({ invoice }) => ({ receipt: invoice }),
+  compensate(output, ctx) {
+    expectTypeOf(output).toEqualTypeOf<{ receipt: number }>()
+    expectTypeOf(ctx.input).toEqualTypeOf<{ invoice: number }>()
+    expectTypeOf(ctx.secrets).toEqualTypeOf<Readonly<Record<'bank', string>>>()
+    expectTypeOf(ctx.idempotencyKey).toBeString()
+  },
+})
+
 // Any tool is a Tool.
 export const all: readonly Tool[] = [byZod, byValibot, byArktype, byJson, joined, locate, checked, chart, lookup, who]
 

@@ -89,6 +89,20 @@ describe('tool() rejects', () => {
     expect(refused(() => tool({ name: 't', input, timeoutMs })).message).toContain(`timeoutMs is ${timeoutMs}`)
   })
 
+  test.for([
+    ['its effect is read', { effect: 'read' as const }],
+    ['it is a composite', { composite: true }],
+  ] as const)('a compensation where %s', ([what, more]) => {
+    const error = refused(() => tool({ name: 't', input, execute: () => 1, compensate: () => {}, ...more }))
+    expect(error).toMatchObject({ code: 'invalid-tool', message: expect.stringContaining(what) })
+  })
+
+  test('a compensation that is not a function', () => {
+    // @ts-expect-error -- a value from JavaScript
+    const error = refused(() => tool({ name: 't', input, execute: () => 1, compensate: 'refund' }))
+    expect(error).toMatchObject({ code: 'invalid-tool', message: expect.stringContaining('not a function') })
+  })
+
   test('an input that is not an object', () => {
     expect(refused(() => tool({ name: 't', input: z.string() })).message).toContain('not an object')
   })

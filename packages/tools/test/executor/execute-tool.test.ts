@@ -553,6 +553,53 @@ describe('rich()', () => {
     expect(outcome.value).toEqual({ '~rich': 'x' })
   })
 
+  test('states a failure with data: error-json for the model, never trusted, not checked as output', async () => {
+    const of = tool({
+      name: 't',
+      input,
+      output: z.object({ bought: z.number() }),
+      returns: { integrity: 'trusted' },
+      execute: () => rich({ inStock: 2 }, { error: 'Only 2 are in stock.', label: { confidentiality: 'secret' } }),
+    })
+    const outcome = await call(of)
+    expect(outcome).toMatchObject({
+      outcome: 'error',
+      output: { type: 'error-json', value: { inStock: 2 } },
+      error: { code: 'tool-failed', message: 'Only 2 are in stock.' },
+      label: { integrity: 'untrusted', confidentiality: 'secret' },
+    })
+    expect(outcome.value).toBeUndefined()
+  })
+
+  test.each<[string, ReturnType<typeof rich>, object]>([
+    ['text', rich('no', { error: { message: 'Sold out.', code: 'sold-out' } }), { type: 'error-text', value: 'no' }],
+    [
+      'no data',
+      rich(undefined, { error: { message: 'Sold out.', code: 'sold-out' } }),
+      { type: 'error-text', value: 'Sold out.' },
+    ],
+    [
+      'an output of the AI SDK',
+      rich(1, {
+        output: { type: 'error-json', value: { left: 0 } },
+        error: { message: 'Sold out.', code: 'sold-out' },
+      }),
+      { type: 'error-json', value: { left: 0 } },
+    ],
+  ])('states a failure with %s', async (_, result, output) => {
+    const outcome = await call(tool({ name: 't', input, execute: () => result }))
+    expect(outcome).toMatchObject({ outcome: 'error', output, error: { code: 'sold-out', message: 'Sold out.' } })
+  })
+
+  test.each<[unknown, string]>([
+    [{ code: 'x' }, 'invalid-option'],
+    [{ message: 'x', kode: 'y' }, 'unknown-option'],
+    [1, 'invalid-options'],
+  ])('refuses the error %j', (error, code) => {
+    // @ts-expect-error from untyped code
+    expect(() => rich(1, { error })).toThrow(expect.objectContaining({ code }))
+  })
+
   test('may be the return value of a generator', async () => {
     const of = tool({
       name: 't',

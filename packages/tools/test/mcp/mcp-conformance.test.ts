@@ -38,7 +38,7 @@ const full = process.env['PROVOST_TEST_FULL'] === '1'
 
 describe.concurrent('client scenarios of the conformance suite', () => {
   // The server of the last scenario measures the delay of the client: a busy machine may need another try.
-  test.for(scenarios)('%s', { retry: 2, timeout: 60_000 }, async (scenario, { skip }) => {
+  test.for(scenarios)('%s', { retry: 2 }, async (scenario, { skip }) => {
     // By default the servers of the protocol library are enough.
     skip(!full, 'in full runs')
     const { code, said } = await run(scenario)

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { parseInput } from '@provost/tools'
 import type { RefusedMcpTool } from '@provost/tools'
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { seen } from '../executor/call.ts'
 import { callTo, connected, toolOf } from './connect.ts'
@@ -92,7 +92,7 @@ describe('a missing response', () => {
     )
     const drips = await connected({ transport, timeoutMs: 60 })
     expect(await callTo(drips, 'act')).toMatchObject({ outcome: 'timeout', error: { code: 'tool-timeout' } })
-    await vi.waitFor(() => expect(asked.map(({ method }) => method)).toContain('notifications/cancelled'))
+    await expect.poll(() => asked.map(({ method }) => method)).toContain('notifications/cancelled')
   })
 
   test('ends with the abort of the run', async () => {

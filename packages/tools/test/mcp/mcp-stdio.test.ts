@@ -159,7 +159,7 @@ describe('a server process', () => {
     expect(await lives(child)).toBe(true)
     await Promise.all([stubborn.close(), stubborn[Symbol.asyncDispose]()])
     // On a busy machine a killed process may take a moment to end.
-    await expect.poll(() => lives(child), { timeout: 30_000 }).toBe(false)
+    await expect.poll(() => lives(child)).toBe(false)
     expect((await callTo(stubborn, 'echo', { message: 'hi' })).error?.code).toBe('mcp-closed')
   })
 })

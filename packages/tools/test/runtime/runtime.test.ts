@@ -13,7 +13,7 @@ import {
 } from '@provost/tools'
 import type { VercelSandbox } from '@provost/tools'
 import type { Sandbox } from '@vercel/sandbox'
-import { describe, expect, expectTypeOf, test } from 'vitest'
+import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 
 import { call, seen } from '../executor/call.ts'
 import { folder } from '../files/folder.ts'
@@ -70,6 +70,19 @@ describe('vercel sandbox', () => {
     const done = await runtime.exec('yes')
     expect(done).toMatchObject({ exitCode: 141, truncated: true })
     expect(done.stdout).toHaveLength(1024 * 1024)
+  })
+
+  test('fails with a code and a hint where none can be created, and can be stopped all the same', async () => {
+    vi.stubEnv('VERCEL_OIDC_TOKEN', '')
+    vi.stubEnv('VERCEL_AUTH_CONFIG_DIR', await folder())
+    const runtime = vercelSandboxRuntime()
+    await expect(runtime.exec('uname')).rejects.toMatchObject({
+      name: 'ProvostError',
+      code: 'sandbox-unavailable',
+      hint: expect.stringContaining('VERCEL_OIDC_TOKEN'),
+      cause: expect.any(Error),
+    })
+    await runtime.stop()
   })
 
   test('stops its sandbox on request', async () => {

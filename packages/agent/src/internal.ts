@@ -1,0 +1,40 @@
+/**
+ * The contract between @provost/agent and the packages built on it, @provost/teams and @provost/replay. It is not for
+ * applications: it may change in any release.
+ */
+
+/** Returns the plan of an agent, with its options. */
+export { resolvedAgentOf } from './definition/agent-registry.ts'
+export type { ResolvedAgent } from './types/resolved-agent.ts'
+
+/** Runs work as the only composite call of a run: with a log, children, budgets and governance. */
+export { runStandalone } from './standalone/run-standalone.ts'
+/** Rejects invalid options of a fan-out, and those that neither it nor its caller takes. */
+export { checkFanOut } from './definition/known-child-options.ts'
+/** Rejects a judge that is neither an agent nor a model. */
+export { checkJudge } from './definition/known-child-options.ts'
+/** Returns the judge that an option gives: an agent, or a new one with a model. */
+export { judgeAgent } from './children/judge-agent.ts'
+/** Rejects invalid decisions on waits. */
+export { decisionsOf } from './definition/known-options.ts'
+/** Returns the check of an option whose `kind` selects further options. */
+export { ofKind } from './definition/option-checks.ts'
+/** Returns the messages of an input, checked and labelled. */
+export { messagesOf } from './messages/read-input.ts'
+/** Return the usage and the cost of several runs. */
+export { sumCost, sumUsage } from './state/usage.ts'
+
+/** What the loop needs from the owner of a log. */
+export type { Driver } from './loop/driver.ts'
+/** Whether a call can advance without an answer from outside. */
+export { canAdvance } from './state/next-action.ts'
+/** Applies the next entry of a log to its state. */
+export { reduceEntry } from './reducers/reducer.ts'
+/** Returns what a handoff, or the input of a child, transfers of the state before its entry. */
+export { transferOf } from './messages/transferred-context.ts'
+/** Read the answers that `resolved` entries record: to an approval, and of a remote tool. */
+export { readVerdict } from './reducers/wait-reducer.ts'
+export { readRemoteValue } from './messages/remote-value.ts'
+/** Names in `by`: of an expired wait, and of a reconciled call. */
+export { clock } from './reducers/wait-reducer.ts'
+export { lookedUpBy } from './entries/call-entries.ts'

@@ -1,0 +1,199 @@
+import type { NewEntry } from '@provost/core'
+import { assertNever } from '@provost/core'
+
+import { decidedEntries, startedEntry, unstartedEntry } from '../entries/call-entries.ts'
+import { remoteWait, uncertainWait } from '../entries/wait-entries.ts'
+import {
+  handoffCallsIn,
+  handoffEntries,
+  handoffsOfRun,
+  mostHandoffs,
+  unjudgedHandoff,
+} from '../handoff/handoff-entry.ts'
+import { subjectOf } from '../question/subject.ts'
+import { toolCall } from '../state/tool-call.ts'
+import { claimsEffect, groupsOf, mayRepeat } from '../tools/execution-mode.ts'
+import type { Handoff } from '../types/agent.ts'
+import type { Authorization } from '../types/loop.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { CallState, SessionState } from '../types/session-state.ts'
+import { authorizeSelected } from './authorize-selected.ts'
+import type { Driver, Loop } from './driver.ts'
+
+/** A log with calls, and what they need to advance. */
+export interface CallLoop extends Pick<Loop, 'state' | 'fence' | 'options' | 'execution'> {
+  readonly driver: Pick<Driver, 'authorize' | 'reconcile' | 'execute' | 'append'>
+}
+
+/** The next entries of calls, and the calls that execute once the entries are in the log. */
+interface CallPlan {
+  readonly entries: readonly NewEntry[]
+  /** In the order of the calls. */
+  readonly execute: readonly CallState[]
+}
+
+/**
+ * Advances calls from their stages in the log: the calls of a step together, or one call of a composite. A call is
+ * authorized, then waits, settles or executes. Interrupted calls are looked up first. The next entries of all calls are
+ * one append.
+ *
+ * @param startsAtOnce how many calls start with that append. The others start when they execute.
+ */
+export async function advanceCalls(
+  loop: CallLoop,
+  agent: ResolvedAgent,
+  calls: readonly CallState[],
+  startsAtOnce: number,
+): Promise<void> {
+  const { state, driver, fence } = loop
+  const interrupted = calls.filter((call) => call.stage === 'started' && !repeats(agent, call))
+  if (interrupted.length > 0) await driver.reconcile(interrupted)
+  const planned = callsToJudge(state, agent, calls)
+  const verdicts =
+    planned.length > 0
+      ? await authorizeSelected(
+          loop,
+          planned.map((call) => toolCall(agent, call)),
+        )
+      : []
+  const plan = planCalls(state, agent, calls, new Map(planned.map((call, index) => [call, verdicts[index]])))
+  const entries = [...plan.entries, ...startEntries(state, agent, plan.execute, startsAtOnce, fence)]
+  if (entries.length > 0) await driver.append(entries)
+  if (plan.execute.length > 0) await driver.execute(plan.execute)
+}
+
+/**
+ * Returns the next action of each call. Decided calls execute or settle, and remote calls wait. A call interrupted by a
+ * crash runs again if it is repeatable; otherwise it waits for a decision.
+ *
+ * @param verdicts for the calls to authorize. A call without a verdict is denied.
+ */
+function planCalls(
+  state: SessionState,
+  agent: ResolvedAgent,
+  calls: readonly CallState[],
+  verdicts: ReadonlyMap<CallState, Authorization | undefined>,
+): CallPlan {
+  const entries: NewEntry[] = []
+  const execute: CallState[] = []
+  const handoffs = state.run ? handoffCallsIn(agent, state.run) : []
+  let batch: string | undefined
+  const run = (call: CallState): void => {
+    const { remote } = agent.info(call.part.toolName)
+    if (remote) entries.push(remoteWait(state, call, agent.tools.get(call.part.toolName)?.['~tool'].timeoutMs))
+    else execute.push(call)
+  }
+  for (const call of calls) {
+    const { stage } = call
+    switch (stage) {
+      case 'planned': {
+        if (!verdicts.has(call)) {
+          entries.push(...unjudgedHandoff(state, agent, call, handoffs))
+          break
+        }
+        const verdict = withSubject(
+          agent,
+          call,
+          verdicts.get(call) ?? { deny: 'The driver gave no decision on this call.' },
+        )
+        const handoff = handoffOf(agent, call)
+        if (handoff) {
+          const recorded = handoffEntries(state, agent, call, handoff, verdict)
+          entries.push(...recorded)
+          if (recorded.some((one) => one.type === 'handoff' && one.mode === 'return' && one.denied === undefined))
+            run(call)
+          break
+        }
+        const isRow = isOfStep(call) && 'ask' in verdict && agent.tools.get(call.part.toolName)?.['~tool'].stage
+        // All rows are asked about in this append, so a batch that a human sees gets no further ones.
+        if (isRow) batch ??= `${call.part.callId}/batch/${call.decisions + 1}`
+        entries.push(...decidedEntries(state, call, verdict, isRow ? batch : undefined))
+        if ('proceed' in verdict) run(call)
+        break
+      }
+      case 'ready':
+        run(call)
+        break
+      case 'started':
+        // Before this process executed anything, a started call means that another process died in it.
+        if (repeats(agent, call)) run(call)
+        else entries.push(uncertainWait(state, call))
+        break
+      case 'answered':
+        entries.push(unstartedEntry(state, call, 'denied', call.reason ?? 'The call was not made.'))
+        break
+      case 'delivered':
+      case 'resumable':
+        execute.push(call)
+        break
+      case 'deferred':
+      case 'parked':
+      case 'waiting':
+      case 'settled':
+        break
+      default:
+        assertNever(stage)
+    }
+  }
+  return { entries, execute }
+}
+
+/** Returns the entries of the calls that can start before any has ended. The last one announces the rest of its group. */
+function startEntries(
+  state: SessionState,
+  agent: ResolvedAgent,
+  execute: readonly CallState[],
+  atOnce: number,
+  fence: number,
+): readonly NewEntry[] {
+  const [group = []] = groupsOf(agent, execute)
+  const wave: CallState[] = []
+  const rest: CallState[] = []
+  for (const [index, call] of group.entries()) {
+    if (!starts(agent, call)) continue
+    // A call with an effect key starts once it has claimed its effect.
+    const isFirst = (index < atOnce || call.stage === 'started') && !claimsEffect(agent, call)
+    if (isFirst) wave.push(call)
+    else rest.push(call)
+  }
+  return wave.map((call) => startedEntry(state, call, fence, repeats(agent, call), call === wave.at(-1) ? rest : []))
+}
+
+/** Whether a call that executes has an entry for its start. A composite in a composite continues with the outer one. */
+function starts(agent: ResolvedAgent, call: CallState): boolean {
+  const { stage } = call
+  if (stage === 'started') return isOfStep(call) || !agent.info(call.part.toolName).composite
+  return stage !== 'delivered' && stage !== 'resumable'
+}
+
+function repeats(agent: ResolvedAgent, { part }: CallState): boolean {
+  return mayRepeat(agent.info(part.toolName))
+}
+
+/** Whether a call belongs to the step itself. Calls of composites hand nothing over, and are asked about one by one. */
+function isOfStep({ parentCallId }: CallState): boolean {
+  return parentCallId === undefined
+}
+
+function handoffOf(agent: ResolvedAgent, call: CallState): Handoff | undefined {
+  return isOfStep(call) ? agent.handoffs.get(call.part.toolName) : undefined
+}
+
+/** Adds the subject to a question, also to one that a custom driver asks. */
+function withSubject(agent: ResolvedAgent, { part, label }: CallState, verdict: Authorization): Authorization {
+  if (!('ask' in verdict) || verdict.about) return verdict
+  return { ...verdict, about: subjectOf(agent.info(part.toolName), label) }
+}
+
+/**
+ * Returns the calls that need a decision now. The first handoff call comes last, after all results of its step. Other
+ * handoff calls of the step are not taken.
+ */
+function callsToJudge({ run }: SessionState, agent: ResolvedAgent, calls: readonly CallState[]): readonly CallState[] {
+  const planned = calls.filter(({ stage }) => stage === 'planned')
+  if (agent.handoffs.size === 0 || !run) return planned
+  const [first] = handoffCallsIn(agent, run)
+  if (!first) return planned
+  const alone = run.openCalls === 1 && first.stage === 'planned' && handoffsOfRun(run) < mostHandoffs
+  return planned.filter((call) => (call === first ? alone : !handoffOf(agent, call)))
+}

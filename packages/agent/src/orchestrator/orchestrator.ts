@@ -1,2 +1,0 @@
-/** The extension name of events and memos of orchestrators. */
-export const orchestratorName = 'orchestrator'

@@ -1,0 +1,249 @@
+import type { Message, ToolInfo } from '@provost/core'
+import { textOf } from '@provost/core'
+
+import { keyWords } from '../provenance/argument-role.ts'
+import type { Contract, Grant, Prohibition } from '../provenance/contract.ts'
+import { isForeign } from '../provenance/definition.ts'
+import { exactForm } from '../wording/exact-form.ts'
+import { delegates, mentionsMoney, semanticClassesOf } from '../wording/semantic-class.ts'
+import type { Clause } from './clause.ts'
+import { clausesOf, valuesIn } from './clause.ts'
+import { computation, deeds, delegation, lemmaOf, quantifier, relation, things } from './english.ts'
+import { isVerbRequested, requestImplies } from './implied-tool.ts'
+
+/**
+ * Returns the contract of a turn by its words, without a model: the same turn and tools give the same contract.
+ *
+ * English clauses are read strictly: a clause grants the tools that fit its verb and its object best. What only the
+ * lexicon finds is granted under a condition, see {@link Grant.needs}.
+ */
+export function deriveByWords(turn: readonly Message[], tools: readonly ToolInfo[]): Contract {
+  const text = turn.map(textOf).join('\n')
+  const clauses = clausesOf(text).map(readClause)
+  const asked = clauses.filter(({ negated }) => !negated)
+  const sinks = tools.filter(({ effect }) => effect === 'write' || effect === 'egress')
+  const isDelegating = delegation.test(text) || delegates(text)
+  const isEnglish = clauses.some((clause) => clause.deeds.size > 0)
+  const classes = semanticClassesOf(asked.map(({ said }) => said).join('\n'))
+
+  const granted = new Map<string, Grant>()
+  for (const { tool, calls, clause } of fitting(asked, sinks)) {
+    const before = granted.get(tool.name)
+    const earlier = before?.calls ?? 0
+    granted.set(tool.name, {
+      tool: tool.name,
+      calls: calls === 'many' || earlier === 'many' || isDelegating ? 'many' : calls + earlier,
+      args: {},
+      because: before ? `${before.because} … ${clause.said}` : clause.said,
+    })
+  }
+  for (const tool of sinks) {
+    if (granted.has(tool.name)) continue
+    const base = { tool: tool.name, calls: 'many' as const, args: {}, because: text.slice(0, 300) }
+    // The lexicon knows further languages, where no clause is read strictly.
+    if (requestImplies(classes, tool) === 'asked')
+      granted.set(tool.name, isEnglish ? { ...base, needs: 'own-values' } : base)
+    else if (isVerbRequested(classes, tool)) granted.set(tool.name, { ...base, needs: 'named-record' })
+  }
+  return {
+    version: 1,
+    deriver: 'words',
+    grants: [...granted.values()],
+    forbidden: clauses.filter(({ negated }) => negated).flatMap((clause) => prohibitions(clause, sinks, granted)),
+    amounts: numbersIn(text),
+    computes: computation.test(text) || isDelegating || !isEnglish,
+    relations: relation.test(text),
+    delegates: isDelegating,
+    understood: classes.verbs.size > 0,
+  }
+}
+
+/** A clause with the meanings of its words. */
+interface ReadClause extends Clause {
+  readonly deeds: ReadonlySet<string>
+  readonly things: ReadonlySet<string>
+  readonly words: ReadonlySet<string>
+}
+
+/** Words before a noun. A word behind one of them is no verb: `her e-mail`, `the post`. */
+const beforeNoun = new Set(
+  'the a an my your his her its our their of in from with for by on at this that which direct total new'.split(' '),
+)
+
+function readClause(clause: Clause): ReadClause {
+  const written = clause.text.match(/[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*/gu) ?? []
+  const words = written.map(lemmaOf)
+  const verbs = words.filter((_, index) => {
+    const before = written[index - 1]?.toLowerCase() ?? ''
+    const second = written[index - 2]?.toLowerCase() ?? ''
+    // `Instead of renting`: a gerund is a verb.
+    if (before === 'of' && written[index]?.endsWith('ing') === true) return true
+    return !beforeNoun.has(before) && !(beforeNoun.has(second) && deeds.get(words[index - 1] ?? '') === undefined)
+  })
+  const found = new Set(words.flatMap((word) => things.get(word) ?? []))
+  if (/https?:\/\/|www\./iu.test(clause.said)) found.add('web')
+  if (mentionsMoney(clause.said) || verbs.some((word) => deeds.get(word)?.includes('pay'))) found.add('money')
+  return {
+    ...clause,
+    deeds: new Set(verbs.flatMap((word) => deeds.get(word) ?? [])),
+    things: found,
+    words: new Set(words),
+  }
+}
+
+/** What a tool does, in the terms of the English tables. */
+interface Purpose {
+  readonly deeds: ReadonlySet<string>
+  readonly things: ReadonlySet<string>
+  /** The first word of its name. */
+  readonly verb: string
+  /** Words of its name that the tables lack. */
+  readonly own: readonly string[]
+}
+
+const purposes = new WeakMap<ToolInfo, Purpose>()
+
+function purposeOf(tool: ToolInfo): Purpose {
+  let purpose = purposes.get(tool)
+  if (!purpose) purposes.set(tool, (purpose = readPurpose(tool)))
+  return purpose
+}
+
+function readPurpose(tool: ToolInfo): Purpose {
+  const name = keyWords(tool.name).map(lemmaOf)
+  const [verb = '', ...rest] = name
+  // The server of a remote tool chose its description.
+  const sentence = isForeign(tool) ? '' : (tool.description ?? '').split(/[.\n]/u, 1).join('').slice(0, 200)
+  const described = (sentence.match(/[\p{L}\p{N}-]+/gu) ?? []).map(lemmaOf)
+  const does = new Set(deeds.get(verb) ?? described.slice(0, 3).flatMap((word) => deeds.get(word) ?? []))
+  const named = rest.flatMap((word) => things.get(word) ?? [])
+  const to = new Set(named.length > 0 ? named : described.flatMap((word) => things.get(word) ?? []))
+  const isPayment = to.has('money') && (does.has('send') || does.has('create'))
+  if (does.has('send') && to.has('channel')) does.add('publish')
+  const own = name.filter((word) => word.length > 3 && !deeds.has(word) && !things.has(word))
+  return { deeds: isPayment ? new Set(['pay']) : does, things: to, verb, own }
+}
+
+/** Verbs that many tools share, and that requests replace by others. */
+const general = new Set(['send', 'get', 'make', 'do', 'set', 'put', 'create', 'add', 'update'])
+/** Deeds that need no object: the receiver is enough. */
+const towards: readonly string[] = ['send', 'publish', 'invite', 'share']
+const places: readonly string[] = ['channel', 'web', 'group']
+/** A fit at or above this has the verb of the tool, and its object or no need of one. */
+const directFit = 2
+
+/**
+ * Returns how well a clause asks for a tool; 0 is not at all.
+ *
+ * @param near the objects of the whole turn, for pronouns.
+ */
+function fitOf(clause: ReadClause, near: ReadonlySet<string>, purpose: Purpose): number {
+  const paysMoney = purpose.deeds.has('pay') && clause.deeds.has('send') && clause.things.has('money')
+  if (!paysMoney && ![...purpose.deeds].some((deed) => clause.deeds.has(deed))) return 0
+  const objects = [...purpose.things].filter((thing) => clause.things.has(thing))
+  const named = purpose.own.filter((word) => clause.words.has(word))
+  const verb = clause.words.has(purpose.verb) ? 0.5 : general.has(purpose.verb) ? 0 : -1
+  // A tool that writes to a place fits less if the clause does not name such a place.
+  const place = places.find((one) => purpose.things.has(one))
+  const unnamed = place === undefined || clause.things.has(place) ? 0 : near.has(place) ? -0.5 : -1.5
+  const direct = objects.length + named.length
+  if (direct > 0) return Math.max(0, directFit + direct + verb + unnamed)
+  const needsNoObject = purpose.things.size === 0 || towards.some((deed) => purpose.deeds.has(deed))
+  if (needsNoObject) return Math.max(0, directFit + verb + unnamed)
+  return [...purpose.things].some((thing) => near.has(thing)) ? Math.max(0, 1.5 + verb) : 0
+}
+
+interface Fit {
+  readonly tool: ToolInfo
+  readonly calls: number | 'many'
+  readonly clause: ReadClause
+}
+
+/** Returns the tools that fit each clause best: a tool yields to another with the same deed that fits much better. */
+function fitting(clauses: readonly ReadClause[], sinks: readonly ToolInfo[]): readonly Fit[] {
+  const near = new Set(clauses.flatMap((clause) => [...clause.things]))
+  const found: Fit[] = []
+  for (const [index, clause] of clauses.entries()) {
+    if (clause.deeds.size === 0 && clause.things.size === 0) continue
+    const fits = sinks
+      .map((tool) => ({ tool, purpose: purposeOf(tool), fit: fitOf(clause, near, purposeOf(tool)) }))
+      .filter(({ fit }) => fit > 0)
+    for (const { tool, purpose, fit } of fits) {
+      const isBeaten = fits.some(
+        (other) => other.fit >= fit + 1 && [...other.purpose.deeds].some((deed) => purpose.deeds.has(deed)),
+      )
+      if (!isBeaten) found.push({ tool, clause, calls: callsIn(clause, clauses.slice(index + 1)) })
+    }
+    for (const tool of sinks) {
+      // A tool that only reads an address is judged by the address.
+      if (purposeOf(tool).deeds.has('fetch') && (clause.deeds.has('fetch') || clause.things.has('web')))
+        found.push({ tool, clause, calls: 'many' })
+    }
+  }
+  return found
+}
+
+/** Returns how many calls a clause asks for: one, one more for each further value, or many for a plural. */
+function callsIn(clause: ReadClause, following: readonly ReadClause[]): number | 'many' {
+  if (quantifier.test(clause.text) || relation.test(clause.text) || hasPlural(clause)) return 'many'
+  let calls = 1
+  for (const next of following) {
+    // `Mail Ann and Bob` has its second name in a clause without a verb.
+    if (next.deeds.size > 0) break
+    calls += valuesIn(next).length
+  }
+  return calls
+}
+
+/** People, as objects of calls. */
+const people = new Set(
+  'person people user member participant attendee colleague friend customer guest contact'.split(' '),
+)
+
+/** Returns whether a clause has a plural of an object: then the number of calls is open. */
+function hasPlural({ text }: Clause): boolean {
+  return (text.match(/\p{L}+s(?!\p{L})|people/giu) ?? []).some((word) => {
+    const lemma = lemmaOf(word)
+    return people.has(word.toLowerCase().replace(/s$/u, '')) || (lemma !== word.toLowerCase() && things.has(lemma))
+  })
+}
+
+function prohibitions(
+  clause: ReadClause,
+  sinks: readonly ToolInfo[],
+  granted: ReadonlyMap<string, Grant>,
+): readonly Prohibition[] {
+  const classes = semanticClassesOf(clause.said)
+  const isEnglish = clause.deeds.size > 0
+  return sinks
+    .filter((tool) => {
+      const purpose = purposeOf(tool)
+      return isEnglish ? fitOf(clause, clause.things, purpose) > 0 : requestImplies(classes, tool) === 'asked'
+    })
+    .map((tool) => {
+      const values = granted.has(tool.name) && !granted.get(tool.name)?.needs ? valuesIn(clause).map(exactForm) : []
+      return { tool: tool.name, values, because: clause.said }
+    })
+}
+
+const numerals =
+  'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty'.split(
+    ' ',
+  )
+
+/** Returns the numbers of a text, also those that are written as words. */
+function numbersIn(text: string): readonly number[] {
+  const found = new Set<number>()
+  for (const [digits] of text.matchAll(/(?<![\p{L}\p{N}.])\d{1,15}(?:[.,]\d{1,15})*(?![\p{L}\p{N}])/gu)) {
+    const plain = Number(digits.replace(/,(?=\d{3}(?:\D|$))/gu, '').replace(',', '.'))
+    if (Number.isFinite(plain)) found.add(plain)
+    // `1.200` is a thousand in some languages.
+    const grouped = Number(digits.replaceAll('.', '').replace(',', '.'))
+    if (/\.\d{3}(?:\D|$)/u.test(digits) && Number.isFinite(grouped)) found.add(grouped)
+  }
+  for (const word of text.toLowerCase().match(/\p{L}+/gu) ?? []) {
+    const number = numerals.indexOf(word)
+    if (number >= 0) found.add(number)
+  }
+  return [...found].slice(0, 256)
+}

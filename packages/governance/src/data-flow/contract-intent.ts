@@ -1,0 +1,40 @@
+import type { ToolInfo } from '@provost/core'
+
+import type { Contract, ContractView, Grant } from '../provenance/contract.ts'
+import type { Implied, TracedValue } from '../provenance/data-flow-rule.ts'
+import type { Knowledge } from '../provenance/origin.ts'
+import { areNamed, delegated } from './intent-match.ts'
+
+/** Returns whether a contract asks for a call of a tool with these values. */
+export function impliedByContract(
+  tool: ToolInfo,
+  { contract, confirmed }: ContractView,
+  known: Knowledge,
+  values: readonly TracedValue[],
+): Implied {
+  const { grants, forbidden, delegates, understood } = contract
+  if (forbidden.some((one) => one.tool === tool.name && one.values.length === 0)) return 'no'
+  const own = grants.filter((grant) => grant.tool === tool.name)
+  if (confirmed && own.length > 0) return 'asked'
+  if (own.some((grant) => isFulfilled(grant, contract, known, values))) return 'asked'
+  if (delegates && delegated(tool, known)) return 'delegated'
+  // A grant whose condition is not fulfilled is a doubt, which a human can settle.
+  return own.some(({ needs }) => needs === 'own-values') || !understood ? 'unknown' : 'no'
+}
+
+function isFulfilled(
+  { needs }: Grant,
+  { amounts }: Contract,
+  known: Knowledge,
+  values: readonly TracedValue[],
+): boolean {
+  if (needs === 'named-record') return areNamed(values, known)
+  if (needs === 'own-values') {
+    const isOurs = ({ role, value, origin }: TracedValue): boolean =>
+      origin.kind === 'own' || origin.kind === 'trusted' || (role === 'amount' && amounts.includes(Number(value)))
+    return values.filter(({ role }) => judged.has(role)).every(isOurs) || areNamed(values, known)
+  }
+  return true
+}
+
+const judged: ReadonlySet<string> = new Set(['destination', 'selector', 'credential', 'attachment', 'amount'])

@@ -1,0 +1,189 @@
+import type { HookContext, Message, Steps, ToolCall, ToolInfo } from '@provost/core'
+import { isPromise, isRecord, joinLabels, ProvostError } from '@provost/core'
+
+import type { ContractOptions, TurnContracts } from '../contracts/turn-contracts.ts'
+import type { Turn } from '../contracts/turn.ts'
+import { argumentOrigins } from '../provenance/argument-origin.ts'
+import { roleValuesOf } from '../provenance/argument-role.ts'
+import type { DataFlowRule, Implied, RuleAnswer, Sink, TracedValue } from '../provenance/data-flow-rule.ts'
+import { knowledgeOf, originSteps } from '../provenance/origin.ts'
+import type { Knowledge } from '../provenance/origin.ts'
+import type { Provenance } from '../provenance/provenance-state.ts'
+import { provenanceFold } from '../provenance/provenance.ts'
+import { secretArguments, secretLabel } from '../provenance/secret-argument.ts'
+import { forgetForms } from '../wording/exact-form.ts'
+import { impliedByContract } from './contract-intent.ts'
+import { excessOf, prohibitionOf } from './contract-rule.ts'
+import { grantsOf } from './evidence.ts'
+import { impliedByWords, settledIntent } from './intent-match.ts'
+import type { IntentFunction } from './intent-match.ts'
+
+/** What a policy judges sinks by. */
+export interface JudgeOptions {
+  readonly rules: readonly DataFlowRule[]
+  /** Absent where the policy derives no contracts. */
+  readonly terms: ContractOptions | undefined
+  readonly turns: TurnContracts
+  readonly readers?: (destination: string) => readonly string[]
+  readonly intent?: IntentFunction
+}
+
+/** The decision on one sink, and the rule that made it. */
+export interface Decision {
+  readonly rule: string
+  readonly answer: Exclude<RuleAnswer, { allow: true }>
+  /** The question is about the contract as a whole. */
+  readonly confirms?: boolean
+}
+
+/** Returns the decision of the rules and of the contract on a call, or undefined to allow it. */
+export async function judgeSink(policy: JudgeOptions, call: ToolCall, ctx: HookContext): Promise<Decision | undefined> {
+  try {
+    const sink = await sinkOf(policy, call, ctx)
+    const judged = await byRules(policy.rules, sink, ctx)
+    if (judged && judged !== 'allow' && 'deny' in judged.answer) return judged
+    // What the user excluded is not allowed by any rule, and says more to a human than the origin of a value.
+    const allowed = judged === 'allow' ? undefined : (judged ?? exceeding(sink))
+    const decision = prohibitionOf(sink) ? exceeding(sink) : allowed
+    return needsConfirmation(policy, sink) ? confirming(sink, decision) : decision
+  } finally {
+    forgetForms()
+  }
+}
+
+/** Returns the first decision of the rules. */
+async function byRules(
+  rules: readonly DataFlowRule[],
+  sink: Sink,
+  ctx: HookContext,
+): Promise<Decision | 'allow' | undefined> {
+  for (const rule of rules) {
+    const answer = await rule(sink, ctx)
+    if (!answer) continue
+    if ('allow' in answer) return 'allow'
+    if ('deny' in answer) return { rule: rule.name || 'rule', answer }
+    if ('ask' in answer) {
+      const ask = { origins: argumentOrigins(sink.values), ...answer.ask }
+      return { rule: rule.name || 'rule', answer: { ask } }
+    }
+    throw new ProvostError('invalid-answer', `The rule ${rule.name} returned an invalid answer.`, {
+      hint: 'Return { deny }, { ask } or { allow: true }, or undefined to continue with the next rule.',
+    })
+  }
+  return undefined
+}
+
+/** Returns the question about a call that exceeds its contract. */
+function exceeding(sink: Sink): Decision | undefined {
+  const excess = excessOf(sink)
+  if (!excess) return undefined
+  const ask = { ...excess, origins: argumentOrigins(sink.values) }
+  // An approval for the session would also cover what the user excludes in a later turn.
+  return { rule: 'contract', answer: { ask: prohibitionOf(sink) ? ask : { ...ask, sticky: 'session' } } }
+}
+
+function needsConfirmation({ terms }: JudgeOptions, sink: Sink): boolean {
+  if (!sink.contract || sink.contract.confirmed) return false
+  if (terms?.confirm === 'always') return true
+  return terms?.confirm === 'doubtful' && sink.implied === 'unknown' && grantsOf(sink).length > 0
+}
+
+/** Returns the question about the contract as a whole, with what else there is to decide about the call. */
+function confirming(sink: Sink, decision: Decision | undefined): Decision {
+  const asked = decision && 'ask' in decision.answer ? decision.answer.ask : undefined
+  const { grants = [], forbidden = [] } = sink.contract?.contract ?? {}
+  const listed = grants.map(
+    ({ tool, calls, needs }) => `${tool} (${calls === 'many' ? 'any number' : calls}${needs ? ', in doubt' : ''})`,
+  )
+  const reason = `the request is understood to allow ${listed.join(', ') || 'no call'}`
+  return {
+    rule: decision?.rule ?? 'contract',
+    confirms: true,
+    answer: {
+      ask: {
+        origins: argumentOrigins(sink.values),
+        reason: asked ? `${asked.reason}; ${reason}` : reason,
+        evidence: { ...(isRecord(asked?.evidence) && asked.evidence), confirms: { grants, forbidden } },
+      },
+    },
+  }
+}
+
+/** Returns whether a call is the assistant's answer. */
+export function isAnswer(tool: ToolInfo, { tools }: HookContext): boolean {
+  return tool.name === 'answer' && !tools.some(({ name }) => name === 'answer')
+}
+
+async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): Promise<Sink> {
+  const folding = ctx.foldInTurns(provenanceFold)
+  const provenance = isPromise(folding) ? await folding : folding
+  if (!provenance)
+    throw new ProvostError('empty-log', 'The log is empty, so the data-flow policy cannot judge the call.')
+  const known = knowledgeOf(provenance, ctx)
+  const tracing = ctx.inTurns(traced(provenance, known, call, ctx))
+  const { values, hits } = isPromise(tracing) ? await tracing : tracing
+  // The runtime replaces secret tokens in tool arguments only, not in answers.
+  const secrets = call.tool.name === 'answer' && !known.tools.has('answer') ? [] : secretArguments(call, values)
+  // An approver of edited arguments vouches for their integrity, not for their confidentiality.
+  const { confidentiality, readers } = ctx.view.label
+  const label = joinLabels(
+    call.label,
+    { integrity: 'trusted', confidentiality, ...(readers && { readers }), sources: [] },
+    ...(secrets.length > 0 ? [secretLabel] : []),
+  )
+  const turn = policy.turns.turnOf(ctx)
+  const contract = policy.terms && !isAnswer(call.tool, ctx) ? await policy.turns.viewOf(call, ctx) : undefined
+  return {
+    call: { ...call, label },
+    values,
+    hits,
+    secrets,
+    implied: contract
+      ? impliedByContract(call.tool, contract, known, values)
+      : await impliedOf(policy, call.tool, ctx, turn, known, values),
+    ...(contract && { contract }),
+    turn: turn.messages,
+    readers: policy.readers ?? ((destination) => [destination]),
+    known,
+  }
+}
+
+/** Traces the values of a call to their origins, and finds the spans of untrusted texts in them. */
+function* traced(
+  provenance: Provenance,
+  known: Knowledge,
+  call: ToolCall,
+  ctx: HookContext,
+): Steps<Pick<Sink, 'values' | 'hits'>> {
+  for (const text of ctx.intent) yield* exemptOnce(provenance, text)
+  const values: TracedValue[] = []
+  for (const row of roleValuesOf(call)) {
+    if (values.length % 64 === 63) yield
+    values.push({ ...row, origin: yield* originSteps(row.value, call.tool, known) })
+  }
+  return { values, hits: yield* provenance.index.inSteps.check(call.input) }
+}
+
+const exempted = new WeakMap<object, WeakSet<Message>>()
+
+/** Exempts the words of the user: they are never evidence against a call. */
+function* exemptOnce(provenance: Provenance, message: Message): Steps<void> {
+  let seen = exempted.get(provenance)
+  if (!seen) exempted.set(provenance, (seen = new WeakSet()))
+  if (seen.has(message)) return
+  for (const part of message.content) if (part.type === 'text') yield* provenance.index.inSteps.exempt(part.text)
+  seen.add(message)
+}
+
+async function impliedOf(
+  policy: JudgeOptions,
+  tool: ToolInfo,
+  ctx: HookContext,
+  turn: Turn,
+  known: Knowledge,
+  values: readonly TracedValue[],
+): Promise<Implied> {
+  if (isAnswer(tool, ctx)) return 'asked'
+  if (!policy.intent) return impliedByWords(tool, turn, known, values)
+  return (await settledIntent(policy.intent, ctx)).includes(tool.name) ? 'asked' : 'no'
+}

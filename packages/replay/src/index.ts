@@ -1,0 +1,5 @@
+export type { ReplayDifference } from './compare.ts'
+export type { ReplayOptions } from './replay-session.ts'
+export { replaySession } from './replay-session.ts'
+export type { ReplayedHandoff, ReplayedInput } from './replay-handoffs.ts'
+export { replayHandoffs, replayInputs } from './replay-handoffs.ts'
