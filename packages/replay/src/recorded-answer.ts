@@ -94,8 +94,12 @@ export function verdictOf(
         const output = { type: 'text', value: '' } as const
         return { result: { ...call, outcome: 'ok', via: 'hook', output }, by }
       }
-      const { outcome: ended, via, output, label, fields, details, error, effectStatus } = settled
-      const more = { ...(fields && { fields }), ...(details !== undefined && { details }) }
+      const { outcome: ended, via, output, value, label, fields, details, error, effectStatus } = settled
+      const more = {
+        ...(value !== undefined && { value }),
+        ...(fields && { fields }),
+        ...(details !== undefined && { details }),
+      }
       const about = { ...(error && { error }), ...(effectStatus && { effectStatus }) }
       return { result: { ...call, outcome: ended, via, output, label, ...more }, by, ...about }
     }
