@@ -5,7 +5,7 @@ import { collect } from '@provost/agent/test/run/run-check'
 import { actorOf, answersTo, script } from '@provost/agent/test/run/run-script'
 import { gate, pay, payTool, world } from '@provost/agent/test/session/session-world'
 import type { Entry, SessionStore } from '@provost/core'
-import { textOf } from '@provost/core'
+import { defineExtension, textOf } from '@provost/core'
 import { replaySession } from '@provost/replay'
 import { exportSession, importSession, memoryStore } from '@provost/sessions'
 import { planAndExecute, react } from '@provost/teams'
@@ -115,6 +115,28 @@ describe('a replay', () => {
     })
     const difference = await replaySession(agent, changed)
     expect(difference).toMatchObject({ offset: at + 1, expected: { output: 'Refused.' }, got: { op: 'ended' } })
+  })
+
+  test('knows whose arguments a question is about, also once the approver has edited them', async () => {
+    const { tool: payIt, done } = payTool()
+    const look = tool({ name: 'look', input: z.object({}), effect: 'read', execute: () => 'a page' })
+    let sum = 0
+    const rewrites = defineExtension({
+      name: 'rewrites',
+      hooks: { 'tool.call': (call) => (call.tool.name === 'pay' ? { args: { sum: ++sum } } : undefined) },
+    })
+    const { agent, store } = world(
+      [{ toolCalls: [{ name: 'look', input: {} }] }, { toolCalls: [pay(5)] }, { text: 'Paid.' }],
+      { tools: [payIt, look], extensions: [rewrites] },
+    )
+    const answers = [{ decision: 'approve', args: { sum: 9 } }, { decision: 'approve' }] as const
+    let round = 0
+    await agent.run('Pay.', { sessionId: 's', onApproval: () => answers[round++] })
+    expect([done, round]).toEqual([[2], 2])
+    const entries = await logOf(store, 's')
+    const integrity = entries.flatMap((entry) => (entry.type === 'wait' ? [entry.about?.label.integrity] : []))
+    expect(integrity).toEqual(['untrusted', 'trusted'])
+    expect(await replaySession(agent, entries)).toBeUndefined()
   })
 
   test('finds that a tool became remote, that a call lost its result, and that something follows the end', async () => {

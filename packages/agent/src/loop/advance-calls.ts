@@ -1,5 +1,5 @@
 import type { NewEntry } from '@provost/core'
-import { assertNever } from '@provost/core'
+import { assertNever, trustedLabel } from '@provost/core'
 
 import { decidedEntries, startedEntry, unstartedEntry } from '../entries/call-entries.ts'
 import { remoteWait, uncertainWait } from '../entries/wait-entries.ts'
@@ -179,10 +179,14 @@ function handoffOf(agent: ResolvedAgent, call: CallState): Handoff | undefined {
   return isOfStep(call) ? agent.handoffs.get(call.part.toolName) : undefined
 }
 
-/** Adds the subject to a question, also to one that a custom driver asks. */
-function withSubject(agent: ResolvedAgent, { part, label }: CallState, verdict: Authorization): Authorization {
+/**
+ * Adds the subject to a question, also to one that a custom driver asks. Arguments that the approver edited carry the
+ * approver's label.
+ */
+function withSubject(agent: ResolvedAgent, call: CallState, verdict: Authorization): Authorization {
   if (!('ask' in verdict) || verdict.about) return verdict
-  return { ...verdict, about: subjectOf(agent.info(part.toolName), label) }
+  const label = call.approval?.args === undefined ? call.label : trustedLabel
+  return { ...verdict, about: subjectOf(agent.info(call.part.toolName), label) }
 }
 
 /**
