@@ -77,8 +77,8 @@ export interface Loop {
   /** The fencing token of the driver's lease. */
   readonly fence: number
   /**
-   * Aborted with the run; only orchestrators read it. An abort reaches the loop as an error of a driver method, and whoever
-   * called the loop closes the run (`run/force-close.ts`).
+   * Aborted with the run; only orchestrators read it. An abort reaches the loop as an error of a driver method, and the
+   * caller of the loop closes the run (`run/force-close.ts`).
    */
   readonly signal: AbortSignal
   /** The orchestrator's changes of the step and of the execution of its calls. */
