@@ -7,7 +7,8 @@ import type { Loop } from '../loop/driver.ts'
 import { messageOf } from '../messages/message.ts'
 import { hashJson, newEntry, placeOf } from '../state/entry.ts'
 import { nextAction } from '../state/next-action.ts'
-import { resultOfEntry } from '../state/tool-result.ts'
+import { toolCall } from '../state/tool-call.ts'
+import { recordedResult } from '../state/tool-result.ts'
 import type { ExecuteOptions, Orchestrator, StepRequest } from '../types/orchestrator.ts'
 import { orchestratorName } from '../types/orchestrator.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
@@ -169,7 +170,7 @@ function resultsSince(
     if (entry?.type !== 'call' || entry.op !== 'settled') continue
     const call = byId.get(entry.callId)
     if (!call) continue
-    made.set(entry.callId, resultOfEntry(agent, call, entry))
+    made.set(entry.callId, recordedResult(toolCall(agent, call), entry))
   }
   return calls.flatMap((call) => made.get(call.part.callId) ?? [])
 }
