@@ -29,15 +29,15 @@ export async function advance(loop: Loop): Promise<RunStatus | undefined> {
   if (!run) return 'completed'
   const action = nextAction(state)
   switch (action) {
-    case 'context':
+    case 'start-step':
       return startStep(loop, run)
-    case 'model':
+    case 'retry-step':
       return callModel(loop, run.step)
-    case 'tools':
+    case 'run-tools':
       return runTools(loop, run)
     case 'wait':
       return wait(loop)
-    case 'end':
+    case 'finish':
       return finish(loop, run)
     default:
       return assertNever(action)

@@ -151,7 +151,7 @@ async function results(turn: OrchestratorTurn, options: ExecuteOptions): Promise
   const from = cursor.offset
   if (!cursor.settled()) {
     const loop = { ...turn.loop, options: step, execution: options }
-    const status = await advanceWhile(loop, () => ['tools', 'wait'].includes(nextAction(loop.state)))
+    const status = await advanceWhile(loop, () => ['run-tools', 'wait'].includes(nextAction(loop.state)))
     if (status) return { end: { status } }
   }
   return { value: resultsSince(cursor, agent, calls, from) }
@@ -260,14 +260,14 @@ async function memo({ loop }: OrchestratorTurn, key: string, value: Json): Promi
 
 /** Ends the run after its orchestrator has returned, unless input is queued. */
 async function finished({ loop, cursor, agent, step }: OrchestratorTurn): Promise<TurnEnd> {
-  if (nextAction(cursor.state) !== 'end') throw unfinished(agent, 'before the last answer of the model')
+  if (nextAction(cursor.state) !== 'finish') throw unfinished(agent, 'before the last answer of the model')
   if (agent.output && step.output !== undefined) {
     throw unfinished(agent, "on an answer that was not asked to fit the agent's output")
   }
   if (cursor.nextInput()) return 'again'
   // An answer that is followed by an error or an abort is requested again.
   for (let atEnd = false; !atEnd;) {
-    atEnd = nextAction(loop.state) === 'end'
+    atEnd = nextAction(loop.state) === 'finish'
     const status = await advance(loop)
     if (status) return { status }
   }
@@ -277,7 +277,7 @@ async function finished({ loop, cursor, agent, step }: OrchestratorTurn): Promis
 function unfinished(agent: ResolvedAgent, where: string): Error {
   const { name } = agent
   const error = new ProvostError('orchestrator-unfinished', `The orchestrator of ${name} returned ${where}.`, {
-    hint: "Execute what is open and ask the model once more; position is 'end' when its last answer stands.",
+    hint: "Execute what is open and ask the model once more; position is 'finish' when its last answer stands.",
   })
   return failureOfOrchestrator(agent, error)
 }
