@@ -3,7 +3,7 @@ import { ProvostError, deepFreeze, scrubEntry, scrubPayload } from '@provost/cor
 
 import { storeFailure } from '../control/failure-source.ts'
 import { yieldForBytes } from '../control/paced-work.ts'
-import { muted } from '../events/event-projection.ts'
+import { muted } from '../events/muted.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
 import { addBytes, bytesOfEntry, noBytes } from '../state/byte-count.ts'
 import { placeOf } from '../state/entry.ts'
