@@ -76,8 +76,7 @@ function joinTwo(a: Label, b: Label): Label {
 function covers(a: Label, b: Label): boolean {
   return (
     (a.integrity === 'untrusted' || b.integrity === 'trusted') &&
-    (a.confidentiality === b.confidentiality ||
-      moreConfidential(a.confidentiality, b.confidentiality) === a.confidentiality) &&
+    confidentialities.indexOf(a.confidentiality) >= confidentialities.indexOf(b.confidentiality) &&
     (b.readers === undefined || (a.readers !== undefined && isSubset(a.readers, b.readers))) &&
     ((a.sources.length < 2 && a.readers === undefined) || isCanonical(a)) &&
     (b.sources.length === 0 || a.sources[0] === '*' || isSubset(b.sources, a.sources))
