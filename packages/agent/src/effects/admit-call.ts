@@ -1,5 +1,5 @@
 import type { EffectMark, EffectSource, EffectStatus, Timestamp, Tool, ToolResult } from '@provost/core'
-import { assertNever, isPromise, trustedLabel } from '@provost/core'
+import { assertNever, isPromise } from '@provost/core'
 import { claimEffect, effectChange, endEffect, readEffect } from '@provost/sessions'
 import type { EffectClaim, EffectIdentity, EffectRecord } from '@provost/sessions'
 import { hasEffect, parseInput, resultOf } from '@provost/tools'
@@ -10,7 +10,7 @@ import { recordedStatus } from '../state/effect-status.ts'
 import { hashJson } from '../state/entry.ts'
 import { callOf, offsetOf } from '../state/session-state.ts'
 import { toolCall } from '../state/tool-call.ts'
-import { toolResult } from '../state/tool-result.ts'
+import { reasonResult, toolResult } from '../state/tool-result.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
 import { effectIdentity, principalOf } from './effect-identity.ts'
@@ -253,7 +253,5 @@ async function resolveUnknown(
 }
 
 function refused({ agent }: RunContext, call: CallState, reason: string): Admission {
-  const output = { type: 'error-text', value: reason } as const
-  const made = { outcome: 'error', output, label: trustedLabel } as const
-  return { admit: 'answer', result: toolResult(toolCall(agent, call), made, ledger) }
+  return { admit: 'answer', result: reasonResult(toolCall(agent, call), 'error', reason, ledger) }
 }
