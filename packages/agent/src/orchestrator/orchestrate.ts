@@ -2,7 +2,8 @@ import type { Json, LabelInit, Message, MessageInit, RunStatus, ToolResult } fro
 import { ProvostError, fillLabel, positionId } from '@provost/core'
 
 import { failureOf } from '../control/failure-source.ts'
-import { advance, agentOf, beginStep, isOver, startStep } from '../loop/advance.ts'
+import { activeAgent } from '../handoff/active-agent.ts'
+import { advance, beginStep, isOver, startStep } from '../loop/advance.ts'
 import type { Loop } from '../loop/driver.ts'
 import { messageOf } from '../messages/message.ts'
 import { hashJson, newEntry, placeOf } from '../state/entry.ts'
@@ -47,7 +48,7 @@ export async function orchestrate(loop: Loop, orchestrator: Orchestrator): Promi
   const { run } = loop.state
   if (!run) return 'completed'
   if (isOver(run)) return run.status
-  const agent = agentOf(loop)
+  const agent = activeAgent(loop.entryAgent, loop.state)
   const cursor = openReplayCursor(loop.state)
   // After each handoff another orchestrator runs: its message and memo keys must not collide with earlier ones.
   const first = run.handoffCount * mostTurns
@@ -67,7 +68,9 @@ async function callOrchestrator(turn: OrchestratorTurn, orchestrator: Orchestrat
   const run = <T>(command: () => Promise<Outcome<T>>): Promise<T> =>
     commands.run(async () => {
       const outcome = await command()
-      return 'value' in outcome && agentOf(loop) !== agent ? { ...outcome, end: 'moved' } : outcome
+      return 'value' in outcome && activeAgent(loop.entryAgent, loop.state) !== agent
+        ? { ...outcome, end: 'moved' }
+        : outcome
     })
   const requests: OrchestratorRequests = {
     model: (options) => run(() => answer(turn, options)),

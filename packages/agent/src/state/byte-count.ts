@@ -61,7 +61,7 @@ function bytesOfObject<T extends object>(value: T, depth: number): number {
 
 /** Returns the bytes that an entry adds to its run. */
 export function bytesOfEntry(entry: Entry | NewEntry): RunBytes {
-  const log = byteCount(entry)
+  const log = bytesOfObject(entry, 0)
   return { host: isJudged(entry) ? log : 0, log }
 }
 
