@@ -32,6 +32,14 @@ export type { Leaf } from './provenance/leaf.ts'
 export type { Provenance } from './provenance/provenance-state.ts'
 export type { SourceIndex, Source } from './provenance/source.ts'
 export type { SecretArgument } from './provenance/secret-argument.ts'
-export { auditChain } from './audit/exported-log.ts'
+export { auditChain, deleteFromAudit } from './audit/exported-log.ts'
+export type { DeleteFromAuditOptions } from './audit/exported-log.ts'
 export { verifyAudit } from './audit/verify-audit.ts'
-export type { AuditedEffect, AuditProblem, AuditReport, VerifyOptions } from './audit/verify-audit.ts'
+export type { VerifyOptions } from './audit/verify-audit.ts'
+export type {
+  AuditedCall,
+  AuditedEffect,
+  AuditProblem,
+  AuditProblemCode,
+  AuditReport,
+} from './audit/audit-report.ts'
