@@ -152,19 +152,22 @@ function* linksOf(
   effectOf: EffectOf,
 ): Steps<readonly AuditLink[]> {
   const { upTo } = chain
-  const sinks = new Set(sinksOf(chain, ctx.run.id))
+  const known = sinksOf(chain, ctx.run.id)
+  const sinks = new Set<string>()
   const rows: LinkedRow[] = []
   for (const one of [...chain.open]) {
     if (rows.length % 32 === 31) yield
     const row = rowOf(one, ctx.uuid().replaceAll('-', ''), effectOf)
-    if (row.sink && one.entry.type === 'call' && one.entry.runId === ctx.run.id) sinks.add(one.entry.callId)
+    const { entry } = one
+    if (row.sink && entry.type === 'call' && entry.runId === ctx.run.id && !known.has(entry.callId))
+      sinks.add(entry.callId)
     rows.push(row)
   }
   const links: AuditLink[] = []
   let { last } = chain
   for (let at = 0; at < rows.length || (at === 0 && status !== undefined); at += mostRows) {
     const end: RunSeal | undefined =
-      status !== undefined && at + mostRows >= rows.length ? { run: ctx.run.id, status, sinks: sinks.size } : undefined
+      status !== undefined && at + mostRows >= rows.length ? { run: ctx.run.id, status, sinks: known.size + sinks.size } : undefined
     const stated = {
       n: (last?.n ?? 0) + 1,
       rows: rows.slice(at, at + mostRows),

@@ -4,6 +4,7 @@ import type { Entry, Extension, SessionStore } from '@provost/core'
 import { approvalPolicy, auditLog, dataFlowPolicy } from '@provost/governance'
 import { exportSession, memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
+import type { ScriptedPrompt, ScriptedStep } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { z } from 'zod'
 
@@ -24,16 +25,26 @@ const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: 
 
 const mail = (to: string): { name: string; input: unknown } => ({ name: 'send', input: { to, pin: '4711' } })
 
+/** Answers by what was said, so that another process can resume. */
+const following = (steps: readonly ScriptedStep[]): ReturnType<typeof scriptedModel> =>
+  scriptedModel(
+    [
+      ({ messages }: ScriptedPrompt): ScriptedStep =>
+        steps[messages.filter(({ role }) => role === 'assistant').length % steps.length] ?? {},
+    ],
+    { after: 'repeat-last' },
+  )
+
 /** Returns a desk that sends to ann, to bob after an approval, to eve in vain, and to zoe through a child. */
 export function desk(store: SessionStore, extensions: readonly Extension[] = [auditLog({ key })]): Agent {
   const helper = createAgent({
     name: 'helper',
-    model: scriptedModel([{ toolCalls: [mail('zoe')] }, { text: 'sent' }]),
+    model: following([{ toolCalls: [mail('zoe')] }, { text: 'sent' }]),
     tools: [send],
   })
   return createAgent({
     name: 'desk',
-    model: scriptedModel([
+    model: following([
       { toolCalls: [mail('ann'), { name: 'look', input: {} }] },
       { toolCalls: [mail('bob')] },
       { toolCalls: [mail('eve')] },
