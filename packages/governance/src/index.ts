@@ -22,6 +22,7 @@ export { budget } from './guards/budget.ts'
 export type { BudgetOptions } from './guards/budget.ts'
 export { dataFlowPolicy, presets } from './data-flow/data-flow-policy.ts'
 export type { DataFlowPolicyOptions } from './data-flow/data-flow-policy.ts'
+export type { ValueEvidence, ValueHit, ValuePlace, ValueStep } from './data-flow/value-evidence.ts'
 export type { ContractOptions } from './contracts/turn-contracts.ts'
 export type { Contract, ContractView, Grant as ContractGrant, Prohibition } from './provenance/contract.ts'
 export type { DataFlowRule, Implied, RuleAnswer, Sink, TracedValue } from './provenance/data-flow-rule.ts'
@@ -36,10 +37,4 @@ export { auditChain, deleteFromAudit } from './audit/exported-log.ts'
 export type { DeleteFromAuditOptions } from './audit/exported-log.ts'
 export { verifyAudit } from './audit/verify-audit.ts'
 export type { VerifyOptions } from './audit/verify-audit.ts'
-export type {
-  AuditedCall,
-  AuditedEffect,
-  AuditProblem,
-  AuditProblemCode,
-  AuditReport,
-} from './audit/audit-report.ts'
+export type { AuditedCall, AuditedEffect, AuditProblem, AuditProblemCode, AuditReport } from './audit/audit-report.ts'

@@ -167,7 +167,9 @@ function* linksOf(
   let { last } = chain
   for (let at = 0; at < rows.length || (at === 0 && status !== undefined); at += mostRows) {
     const end: RunSeal | undefined =
-      status !== undefined && at + mostRows >= rows.length ? { run: ctx.run.id, status, sinks: known.size + sinks.size } : undefined
+      status !== undefined && at + mostRows >= rows.length
+        ? { run: ctx.run.id, status, sinks: known.size + sinks.size }
+        : undefined
     const stated = {
       n: (last?.n ?? 0) + 1,
       rows: rows.slice(at, at + mostRows),

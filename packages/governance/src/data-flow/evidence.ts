@@ -12,11 +12,18 @@ export function evidenceOf(sink: Sink, one: TracedValue): { readonly [key: strin
     tool: sink.call.tool.name,
     argument: path,
     role,
-    value: brief(value),
+    ...(!isSecret(origin) && { value: brief(value) }),
     origin: origin.kind,
     from: placesOf(origin),
     ...(hit && { span: { source: hit.source, start: hit.span[0], end: hit.span[1], view: hit.view } }),
   }
+}
+
+/** Whether a value is from a source that is labelled secret: evidence is read by more people than the source. */
+function isSecret(origin: Origin): boolean {
+  const sources =
+    'leaves' in origin ? origin.leaves.map(({ source }) => source) : 'sources' in origin ? origin.sources : []
+  return sources.some(({ label }) => label.confidentiality === 'secret')
 }
 
 function placesOf(origin: Origin): Json {

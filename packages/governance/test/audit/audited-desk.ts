@@ -1,6 +1,6 @@
 import { createAgent } from '@provost/agent'
 import type { Agent } from '@provost/agent'
-import type { Entry, Extension, SessionStore } from '@provost/core'
+import type { ApprovalDecision, Entry, Extension, SessionStore } from '@provost/core'
 import { approvalPolicy, auditLog, dataFlowPolicy } from '@provost/governance'
 import { exportSession, memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
@@ -67,9 +67,11 @@ export async function auditedLines(extensions?: readonly Extension[], store = me
   return exportedLines(store, sessionId)
 }
 
+type ApprovalAnswer = Omit<ApprovalDecision, 'id'>
+
 /** Runs the desk once. */
 export function runDesk(agent: Agent, sessionId?: string): Promise<{ readonly sessionId: string }> {
-  const onApproval = (): object => ({
+  const onApproval = (): ApprovalAnswer => ({
     decision: 'approve',
     by: 'ann',
     sticky: 'session',
