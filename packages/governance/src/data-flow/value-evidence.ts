@@ -7,7 +7,7 @@ import { locateLeaf, locateLetters, locateValue, locateWord, nameOf } from '../p
 import type { Origin } from '../provenance/origin.ts'
 import type { Provenance } from '../provenance/provenance-state.ts'
 import { provenanceFold } from '../provenance/provenance.ts'
-import type { TaintEncoding } from '../taint/taint-hit.ts'
+import type { TaintEncoding, TaintHit } from '../taint/taint-hit.ts'
 import { lettersOf } from '../taint/taint-hit.ts'
 import { canonicalBytes } from '../text/canonical-text.ts'
 
@@ -105,7 +105,7 @@ function* evidenceIn({ values, hits }: Sink, levels: readonly Level[]): Steps<re
     const own = hits.filter(({ path }) => path === one.path)
     const located: ValueHit[] = []
     for (const hit of own.slice(0, mostHits)) {
-      const letters = lettersOf(hit)
+      const letters = lettersOfPart(one, hit)
       if (!letters) continue
       const place = yield* throughLevels(levels, letters, ({ state }) => locateLetters(state, letters, hit.source))
       if (place) located.push({ at: hit.span, view: hit.view, ...place })
@@ -114,6 +114,12 @@ function* evidenceIn({ values, hits }: Sink, levels: readonly Level[]): Steps<re
     found.push({ argument: one.path, role: one.role, origin: one.origin.kind, hits: located })
   }
   return found.filter((one) => one.hits.length > 0)
+}
+
+/** Returns the letters of a hit in one value. The span may go on in the next value; a source above may not have both. */
+function lettersOfPart({ value }: TracedValue, hit: TaintHit): Uint8Array | undefined {
+  const isPlain = hit.view === 'verbatim' || hit.view === 'normalised'
+  return isPlain ? canonicalBytes(value.slice(...hit.span)) : lettersOf(hit)
 }
 
 /** Returns the places of a value that is too short for the taint index. */
@@ -134,18 +140,40 @@ function* byOrigin({ value, origin }: TracedValue, levels: readonly Level[]): St
     }
     return located
   }
-  // The model put the value together: its words have sources of their own.
-  for (const match of value.slice(0, longestComposed).matchAll(/[\p{L}\p{N}]+(?:[-_.][\p{L}\p{N}]+)*/gu)) {
-    const [word] = match
-    if (word.length < shortestWord || located.length >= mostHits) continue
-    const place = yield* throughLevels(levels, canonicalBytes(word), ({ state }) => locateWord(state, word))
-    if (place) located.push({ at: [match.index, match.index + word.length], view: 'verbatim', ...place })
+  // The model put the value together: its parts have sources of their own.
+  for (const part of partsOf(value)) {
+    for (const [at, text] of [part, ...wordsIn(part)]) {
+      if (located.length >= mostHits) return located
+      const place = yield* throughLevels(levels, canonicalBytes(text), ({ state }) => locateWord(state, text))
+      if (place) located.push({ at: [at, at + text.length], view: 'verbatim', ...place })
+      // The words of a part that has a source say no more.
+      if (place && text === part[1]) break
+    }
   }
   return located
 }
 
-/** Characters of a value whose words are looked up. */
+/** Characters of a value whose parts are looked up, and the number of parts. */
 const longestComposed = 2_000
+const mostParts = 32
+
+type Part = readonly [at: number, text: string]
+
+/** Returns the parts of a value between white space and separators. */
+function partsOf(value: string): readonly Part[] {
+  const found = value.slice(0, longestComposed).matchAll(/[^\s,;<>()"']+/gu)
+  return Array.from(found, ({ index, 0: text }): Part => [index, text])
+    .filter(([, text]) => text.length >= shortestWord)
+    .slice(0, mostParts)
+}
+
+/** Returns the words of a part that has several. */
+function wordsIn([start, part]: Part): readonly Part[] {
+  const found = part.matchAll(/[\p{L}\p{N}]+(?:[-_.][\p{L}\p{N}]+)*/gu)
+  return Array.from(found, ({ index, 0: text }): Part => [start + index, text])
+    .filter(([, text]) => text.length >= shortestWord && text !== part)
+    .slice(0, mostHits)
+}
 
 /**
  * Finds a place in the log of the acting run. If that is what the run above wrote, the place is searched for in the log of
