@@ -310,6 +310,7 @@ export {
   causalityMonitor,
   createTaintIndex,
   dataFlowPolicy,
+  deleteFromAudit,
   escapeFor,
   mergeGuard,
   presets,
@@ -321,6 +322,8 @@ export type {
   ApprovalAnswer,
   AuditLogOptions,
   AuditProblem,
+  AuditProblemCode,
+  AuditedCall,
   AuditedEffect,
   AuditReport,
   Boundary,
@@ -343,6 +346,11 @@ export type {
   TaintStats,
   TracedValue,
   VerifyOptions,
+  DeleteFromAuditOptions,
+  ValueEvidence,
+  ValueHit,
+  ValuePlace,
+  ValueStep,
 } from '@provost/governance'
 export { createScrubber } from '@provost/core'
 export type { InboundPolicy, Scrubber } from '@provost/core'
