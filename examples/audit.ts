@@ -1,4 +1,4 @@
-// An audit links every call, decision, approval and result. It is verified from an export, and names what was changed in it.
+// An audit links every call, decision, approval and result. An export verifies, and a changed one is named.
 import {
   auditLog,
   createAgent,
@@ -18,25 +18,15 @@ const pay = tool({
   needsApproval: ({ amount }) => amount > 50,
   execute: ({ to, amount }) => `paid ${amount} to ${to}`,
 })
-const calls = [
-  { to: 'ann', amount: 20 },
-  { to: 'bob', amount: 80 },
-]
-const model =
-  process.env.PROVOST_MODEL ??
-  scriptedModel([...calls.map((input) => ({ toolCalls: [{ name: 'pay', input }] })), { text: 'Both are paid.' }])
+const calling = (to: string, amount: number) => ({ toolCalls: [{ name: 'pay', input: { to, amount } }] })
+const model = process.env.PROVOST_MODEL ?? scriptedModel([calling('ann', 20), calling('bob', 80), { text: 'Paid.' }])
 
 const key = 'a key that only the auditor has'
 const store = memoryStore()
+// The head of the chain is stored elsewhere: it shows later whether the end was removed.
 let kept = ''
-const desk = createAgent({
-  name: 'desk',
-  model,
-  tools: [pay],
-  // The head of the chain is stored elsewhere: it shows later whether the end was removed.
-  extensions: [auditLog({ key, onHead: (head) => (kept = head) })],
-  store,
-})
+const audit = auditLog({ key, onHead: (head) => (kept = head) })
+const desk = createAgent({ name: 'desk', model, tools: [pay], extensions: [audit], store })
 const { sessionId } = await desk.run('Pay ann 20 and bob 80.', {
   // The approver lowers the amount.
   onApproval: () => ({ decision: 'approve', by: 'carol', args: { to: 'bob', amount: 75 } }),
