@@ -52,6 +52,11 @@ export function isAudited(entry: Entry): boolean {
   }
 }
 
+/** Whether the entries before this one are copies from another log: by a fork, or by an import from outside. */
+export function isCopyMark(entry: Entry): boolean {
+  return entry.type === 'ext' && entry.name === 'provost' && (entry.key === 'forked-from' || entry.key === 'left-out')
+}
+
 /** Returns the salted hash of what the audit states of an entry: all of it except its offset; of a message the calls. */
 export function payloadOf(entry: Entry, salt: string): string {
   const { offset: _, ...content } = entry

@@ -3,7 +3,7 @@ import { isRecord } from '@provost/core'
 
 import type { AuditedCall, AuditProblem } from './audit-report.ts'
 import { problem } from './audit-report.ts'
-import { callsIn } from './audited-entry.ts'
+import { callsIn, isCopyMark } from './audited-entry.ts'
 
 /** What entries state of one call. */
 interface CallRecord {
@@ -64,8 +64,9 @@ export function checkRecords(log: readonly Entry[], isPartial: boolean): RecordC
       problems.push(problem('outcome-twice', entry.id, `The call ${entry.callId} has two results.`))
     else {
       call.outcome = entry.outcome
-      if (entry.outcome === 'ok' && (entry.via === 'executed' || entry.via === 'remote'))
-        problems.push(...withoutConsent(call))
+      // A lookup after a crash decides that the call has a result: it was started with consent.
+      const ran = entry.via === 'executed' || entry.via === 'remote'
+      if (entry.outcome === 'ok' && ran && call.last !== 'result') problems.push(...withoutConsent(call))
     }
   }
 
@@ -80,7 +81,13 @@ export function checkRecords(log: readonly Entry[], isPartial: boolean): RecordC
       problems.push(problem('approval-expired', entry.id, 'The question had expired before it was approved.'))
   }
 
-  for (const entry of log) {
+  const copied = log.findLastIndex(isCopyMark)
+  for (const [index, entry] of log.entries()) {
+    // The audit of the original covers what was copied. A copy lacks the questions and their answers.
+    if (index === copied) {
+      problems.length = 0
+      for (const call of calls.values()) call.asked = false
+    }
     if (entry.at < latest - clockSkewMs && !isBackwards) {
       isBackwards = true
       problems.push(problem('clock-backwards', entry.id, 'The entry is older than one before it.'))

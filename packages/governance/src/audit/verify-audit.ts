@@ -5,7 +5,7 @@ import type { AuditKey, AuditLink, ChildAnchor } from './audit-link.ts'
 import { anchorIn, auditLogName, linkIn } from './audit-link.ts'
 import type { AuditedEffect, AuditProblem, AuditReport } from './audit-report.ts'
 import { problem } from './audit-report.ts'
-import { callsIn, isAudited } from './audited-entry.ts'
+import { callsIn, isAudited, isCopyMark } from './audited-entry.ts'
 import type { OpenCalls, OpenEntry } from './chain-fold.ts'
 import { readEntry } from './chain-fold.ts'
 import type { EffectRow, OpenEffects } from './effect-row.ts'
@@ -252,6 +252,11 @@ function checkEnds(
   const audited = new Set<string>()
   const resumed = new Set<string>()
   for (const entry of log) {
+    // The audit of the original covers what was copied.
+    if (isCopyMark(entry)) {
+      found.length = 0
+      audited.clear()
+    }
     if (startsWithAudit(entry)) audited.add(entry.runId)
     if (!open.has(entry.id)) continue
     const seal = seals.get(entry.runId)

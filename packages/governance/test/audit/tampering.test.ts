@@ -2,7 +2,7 @@ import type { Entry, Json } from '@provost/core'
 import { isRecord } from '@provost/core'
 import type { AuditReport, VerifyOptions } from '@provost/governance'
 import { auditChain, auditLog, deleteFromAudit, verifyAudit } from '@provost/governance'
-import { memoryStore } from '@provost/sessions'
+import { forkSession, importSession, memoryStore } from '@provost/sessions'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 
@@ -514,3 +514,30 @@ function audited({ offset: _, ...entry }: Entry): string {
     : []
   return JSON.stringify([entry.id, entry.at, entry.runId, entry.step, entry.agent, entry.type, calls])
 }
+
+test('a fork has an audit of its own: what was copied is covered by that of the original', async () => {
+  const store = memoryStore()
+  const { sessionId } = await runDesk(desk(store))
+  const { sessionId: fork } = await forkSession(store, sessionId)
+  expect(verify(await exportedLines(store, fork))).toMatchObject({ ok: true, links: 0 })
+  await runDesk(desk(store), fork)
+  const forked = await exportedLines(store, fork)
+  expect(codes(forked)).toEqual([])
+  const [, , , call] = verify(forked).calls.filter(({ agent }) => agent === 'desk')
+  const later = forked.filter(({ entry }) => entry?.type === 'resolved')
+  expect(call?.outcome).toBe('denied')
+  expect(codes(remove((entry) => entry === later.at(-1)?.entry, forked))).toEqual([
+    'entry-removed',
+    'ran-without-consent',
+  ])
+})
+
+test('a session that is imported from outside goes on under an audit', async () => {
+  const store = memoryStore()
+  await importSession(store, `${textOfLines(lines)}\n`)
+  const [id = ''] = lines.flatMap(({ entry }) =>
+    entry?.type === 'run' && entry.op === 'started' ? [String(lines[0]?.['session'])] : [],
+  )
+  await runDesk(desk(store), id)
+  expect(codes(await exportedLines(store, id))).toEqual([])
+})
