@@ -165,9 +165,11 @@ function* linksOf(
   }
   const links: AuditLink[] = []
   let { last } = chain
-  for (let at = 0; at < rows.length || (at === 0 && status !== undefined); at += mostRows) {
+  // The last link of a run is written also if nothing is open.
+  const count = status === undefined ? rows.length : Math.max(rows.length, 1)
+  for (let at = 0; at < count; at += mostRows) {
     const end: RunSeal | undefined =
-      status !== undefined && at + mostRows >= rows.length
+      status !== undefined && at + mostRows >= count
         ? { run: ctx.run.id, status, sinks: known.size + sinks.size }
         : undefined
     const stated = {

@@ -44,10 +44,16 @@ export function isAudited(entry: Entry): boolean {
       return callsIn(entry).length > 0
     case 'memo':
       // Contracts, counts of calls and confirmations.
-      return String(entry.key).startsWith(`${entry.runId}/${policyName}/`)
+      return entry.key.startsWith(`${entry.runId}/${policyName}/`)
     case 'ext':
       return anchorIn(entry) !== undefined
+    case 'attempt':
+    case 'tail':
+    case 'view':
+      return false
     default:
+      // A line that is no entry.
+      entry satisfies never
       return false
   }
 }

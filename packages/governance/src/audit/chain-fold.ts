@@ -25,7 +25,7 @@ export interface Chain {
   open: OpenEntry[]
   /** Calls without a result, with the name of the tool and the arguments that were decided last. */
   readonly calls: OpenCalls
-  /** Linked calls of each active run whose tools write or send. */
+  /** Linked calls of the last run whose tools write or send, by run. */
   readonly sinks: Map<string, Set<string>>
 }
 
@@ -35,6 +35,8 @@ export const chainFold: Fold<Chain | undefined> = {
   initial: undefined,
   apply(chain = { last: undefined, upTo: 0, open: [], calls: new Map(), sinks: new Map() }, entry) {
     chain.upTo = entry.offset
+    // A failed run may be resumed, until another one starts.
+    if (entry.type === 'run' && entry.op === 'started') chain.sinks.clear()
     const link = linkIn(entry)
     if (link) addLink(chain, link)
     else if (isAudited(entry)) chain.open.push(readEntry(chain.calls, entry))
@@ -52,7 +54,6 @@ function addLink(chain: Chain, link: AuditLink): void {
     // A link of an earlier release covers an audit row whole, and only a part of other entries.
     if (!row || (link.old && entry.type !== 'audit')) open.push(one)
     else if (row.sink && entry.type === 'call') sinksOf(chain, entry.runId).add(entry.callId)
-    if (row && entry.type === 'run' && entry.op === 'ended') chain.sinks.delete(entry.runId)
   }
   chain.open = open
 }

@@ -103,7 +103,10 @@ export function checkRecords(log: readonly Entry[], isPartial: boolean): RecordC
   }
   return {
     problems: once(problems),
-    calls: [...calls.values()].map(({ asked: _, last: __, ...call }) => call),
+    calls: [...calls.values()].map(({ callId, toolName, agent, decisions, approvers, outcome }) => ({
+      ...{ callId, toolName, agent, decisions, approvers },
+      ...(outcome !== undefined && { outcome }),
+    })),
   }
 }
 

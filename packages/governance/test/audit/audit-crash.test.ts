@@ -21,7 +21,7 @@ async function goOn(agent: Agent, { store }: World): Promise<string> {
   }
   if (!start) return (await runDesk(agent, sessionId)).sessionId
   const state = { v: 1, ...start, agent: 'desk', cursor: { sessionId, ...start, offset } }
-  let result: RunResult<string> = await agent.run(RunState.fromJSON(JSON.stringify(state), agent))
+  let result: RunResult = await agent.run(RunState.fromJSON(JSON.stringify(state), agent))
   while (result.status === 'suspended') {
     const { approvals, uncertain } = result.pending
     result = await agent.run(result.state, {

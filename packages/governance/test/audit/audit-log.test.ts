@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { createAgent } from '@provost/agent'
 import type { Entry, SessionStore } from '@provost/core'
-import { defineExtension, isRecord } from '@provost/core'
+import { defineExtension } from '@provost/core'
 import { auditChain, auditLog, verifyAudit } from '@provost/governance'
 import { exportSession, jsonlStore, memoryStore, sqliteStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'

@@ -57,7 +57,7 @@ async function storyOf(agentOf: (store: SessionStore) => Agent, prompt: string):
       const entry = entries.find(
         ({ id, runId, offset }) => id === from.entry && runId === from.run && offset === from.offset,
       )
-      return entry && at(contentOf(entry), from.pointer)?.slice(from.start, from.end)
+      return entry && valueAt(contentOf(entry), from.pointer)?.slice(from.start, from.end)
     },
     agentsOf: ({ path }) => path.map(({ agent }) => agent),
   }
@@ -69,7 +69,7 @@ function contentOf(entry: Entry): unknown {
   return entry.message.content.map((part) => (part.type === 'text' ? part.text : '')).join('')
 }
 
-function at(value: unknown, pointer: string): string | undefined {
+function valueAt(value: unknown, pointer: string): string | undefined {
   let found = value
   for (const key of pointer.split('/').slice(1))
     found = Array.isArray(found) ? found[Number(key)] : isRecord(found) ? found[key] : undefined
@@ -99,7 +99,7 @@ test('a value of a result: the place in the argument, and in the output', async 
 test.each([
   ['base64', 'base64', (text: string) => Buffer.from(text).toString('base64')],
   ['hexadecimal', 'hex', (text: string) => Buffer.from(text).toString('hex')],
-  ['reversal', 'reversed', (text: string) => [...text].toReversed().join('')],
+  ['reversal', 'reversed', (text: string) => Array.from(text).toReversed().join('')],
   [
     'rot13',
     'rot13',
