@@ -3,6 +3,8 @@ import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import type { ThreadIsolation } from '@provost/core'
+import { threadFlags } from '@provost/core'
 import { Piscina } from 'piscina'
 
 import { engineExports, memoryImport } from '../engine/engine-exports.ts'
@@ -56,7 +58,8 @@ async function compile(): Promise<EngineCode> {
 }
 
 /** Starts `workers` threads and prepares each for its first script. */
-export async function openPool(workers: number, limits: Limits): Promise<WorkerPool> {
+export async function openPool(workers: number, limits: Limits, isolation: ThreadIsolation): Promise<WorkerPool> {
+  const execArgv = [...threadFlags(isolation, await ownFolders(), 'codeMode')]
   const code = await (compiled ??= compile())
   const pool = new Piscina<Serving | 'prepare', void>({
     filename: worker.href,
@@ -64,7 +67,7 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
     maxThreads: workers,
     env: {},
     argv: [],
-    execArgv: ['--no-warnings', '--permission', ...(await ownFolders()).map((folder) => `--allow-fs-read=${folder}`)],
+    execArgv,
     resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
     workerData: { code, limits } satisfies WorkerSetup,
   })

@@ -2,14 +2,14 @@ import type { ArgRole, HookContext, JsonPointer, Steps } from '@provost/core'
 import { isPromise } from '@provost/core'
 
 import type { Sink, TracedValue } from '../provenance/data-flow-rule.ts'
-import type { Located } from '../provenance/located.ts'
-import { locateLeaf, locateLetters, locateValue, locateWord, nameOf } from '../provenance/located.ts'
 import type { Origin } from '../provenance/origin.ts'
 import type { Provenance } from '../provenance/provenance-state.ts'
 import { provenanceFold } from '../provenance/provenance.ts'
 import type { TaintEncoding, TaintHit } from '../taint/taint-hit.ts'
 import { lettersOf } from '../taint/taint-hit.ts'
 import { canonicalBytes } from '../text/canonical-text.ts'
+import type { Located } from './located.ts'
+import { locateLeaf, locateLetters, locateValue, locateWord, nameOf } from './located.ts'
 
 /**
  * Where a judged value of a call comes from, as the evidence of a decision or a question lists it in `values`. It has

@@ -1,12 +1,12 @@
 import type { Steps } from '@provost/core'
 
+import type { Leaf } from '../provenance/leaf.ts'
+import { sourcesWithSteps } from '../provenance/origin.ts'
+import { collect, jsonOf } from '../provenance/output-value.ts'
+import type { Provenance } from '../provenance/provenance-state.ts'
+import type { Source, SourcePlace } from '../provenance/source.ts'
 import { placeOfLetters, placeOfValue } from '../text/letters-place.ts'
 import { looseForm } from '../wording/exact-form.ts'
-import type { Leaf } from './leaf.ts'
-import { sourcesWithSteps } from './origin.ts'
-import { collect, jsonOf } from './output-value.ts'
-import type { Provenance } from './provenance-state.ts'
-import type { Source, SourcePlace } from './source.ts'
 
 /** The place of a value in something that the session has read. */
 export interface Located {
