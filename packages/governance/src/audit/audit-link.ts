@@ -12,7 +12,7 @@ export interface LinkedRow {
   readonly entry: string
   /** The hash of the entry's content, salted. */
   readonly payload: string
-  /** Random; removed with the entry, so that nobody can guess a short value from its hash. Absent in older logs. */
+  /** Random; removed with the entry, so that no reader can guess a short value from its hash. Absent in older logs. */
   readonly salt?: string
   /** Of a decision, an approval with edits, or a result: the hash of the effective arguments, with the same salt. */
   readonly args?: string

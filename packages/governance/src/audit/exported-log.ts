@@ -70,7 +70,7 @@ export interface DeleteFromAuditOptions {
   readonly entries: readonly string[]
   /** Who deletes them. */
   readonly by: string
-  /** The key of the links. Without it, everybody can write such a tombstone. */
+  /** The key of the links. Without it, any writer can make such a tombstone. */
   readonly key?: AuditKey
 }
 
@@ -78,7 +78,7 @@ const deleteKeys = { entries: true, by: true, key: true } satisfies KnownKeys<De
 
 /**
  * Returns an export without some of its entries: the right to erasure. A tombstone replaces each of them, and their salts
- * are removed, so that nobody can guess what they said. `verifyAudit` counts them as deleted; without a tombstone it
+ * are removed, so that no reader can guess what they said. `verifyAudit` counts them as deleted; without a tombstone it
  * reports `entry-removed`. The checksum of the export is no longer valid, so it cannot be imported.
  *
  * @param exported the output of `exportSession`.
