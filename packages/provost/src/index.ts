@@ -310,6 +310,7 @@ export {
   causalityMonitor,
   createTaintIndex,
   dataFlowPolicy,
+  deleteFromAudit,
   escapeFor,
   mergeGuard,
   policyReportText,
@@ -325,6 +326,8 @@ export type {
   ApprovalAnswer,
   AuditLogOptions,
   AuditProblem,
+  AuditProblemCode,
+  AuditedCall,
   AuditedEffect,
   AuditReport,
   Boundary,
@@ -369,6 +372,11 @@ export type {
   TracedValue,
   TrustProposal,
   VerifyOptions,
+  DeleteFromAuditOptions,
+  ValueEvidence,
+  ValueHit,
+  ValuePlace,
+  ValueStep,
 } from '@provost/governance'
 export { createScrubber } from '@provost/core'
 export type { InboundPolicy, Scrubber } from '@provost/core'

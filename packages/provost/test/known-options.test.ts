@@ -344,6 +344,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     ],
     createTaintIndex: [(more) => governance.createTaintIndex({ minSpan: 20, ...more })],
     dataFlowPolicy: [(more) => governance.dataFlowPolicy({ mode: 'enforce', ...more })],
+    deleteFromAudit: [(more) => governance.deleteFromAudit('', { entries: [], by: 'x', ...more })],
     escapeFor: 'no options',
     inspectInbound: 'no options',
     isSafeFor: 'no options',

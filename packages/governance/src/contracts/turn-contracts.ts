@@ -31,6 +31,8 @@ export interface TurnContracts {
   turnOf(ctx: HookContext): Turn
   /** Returns the context of the outermost run that the policy governs. */
   topOf(ctx: HookContext): HookContext
+  /** Returns the context of the run that spawned this one, if the policy governs it in this process. */
+  above(ctx: HookContext): HookContext | undefined
   /** Derives the contract of the present turn, or reads it from the log. */
   contractOf(ctx: HookContext): Promise<Contract>
   /** Returns the contract as it applies to a call, and reserves one call of its tool until `release`. */
@@ -89,6 +91,7 @@ export function turnContracts({ planner }: ContractOptions): TurnContracts {
     },
     turnOf: (ctx) => turnOf(topOf(ctx)),
     topOf,
+    above: ({ run }) => runs.get(run.parents.at(-1) ?? ''),
     contractOf,
     async viewOf({ tool, callId }, ctx) {
       const contract = await contractOf(ctx)

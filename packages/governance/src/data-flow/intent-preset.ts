@@ -23,7 +23,7 @@ import { longText } from '../text/long-text.ts'
 import { plainForm, withoutEscapes } from '../text/plain-form.ts'
 import { hostOf, isHandle, isUrl, urlsIn } from '../wording/address.ts'
 import { exactForm, exactFormSteps, holds, looseForm, wordsOf } from '../wording/exact-form.ts'
-import { brief, differenceOf, evidenceOf } from './evidence.ts'
+import { brief, differenceOf, evidenceOf, shown } from './evidence.ts'
 import { isAboutPages } from './intent-match.ts'
 
 /** Roles of arguments that decide the destination, the account and the subject of a call. */
@@ -41,7 +41,7 @@ export const confidentiality: DataFlowRule = (sink) => {
   if (destinations.length > 0 && closed.length === 0) return undefined
   const evidence = {
     sources: label.sources,
-    destinations: closed.map(({ path, value }) => ({ path, value: brief(value) })),
+    destinations: closed.map((one) => ({ path: one.path, ...shown(one) })),
   }
   // The user named no such destination, and it lacks clearance: deny without an approval request.
   const foreign = closed.find(({ origin }) => origin.kind === 'prose' || origin.kind === 'value')
@@ -120,7 +120,7 @@ export const fetchedAddress: DataFlowRule = (sink) => {
     if (!meant) {
       return {
         ask: {
-          reason: `${sink.call.tool.name} would open ${brief(one.value)}, which the user did not refer to`,
+          reason: `${sink.call.tool.name} would open ${shown(one).value ?? `the address in ${one.path}`}, which the user did not refer to`,
           evidence: evidenceOf(sink, one),
         },
       }
@@ -185,7 +185,9 @@ function verdictOn(sink: Sink, one: TracedValue): RuleAnswer {
       evidence,
     }
   }
-  return { ask: { reason: `${name}: ${words[one.origin.kind](brief(one.value))}`, evidence } }
+  return {
+    ask: { reason: `${name}: ${words[one.origin.kind](shown(one).value ?? `the value of ${one.path}`)}`, evidence },
+  }
 }
 
 const words: Readonly<Record<Origin['kind'], (value: string) => string>> = {

@@ -18,6 +18,7 @@ import { excessOf, prohibitionOf } from './contract-rule.ts'
 import { grantsOf } from './evidence.ts'
 import { impliedByWords, settledIntent } from './intent-match.ts'
 import type { IntentFunction } from './intent-match.ts'
+import { valueEvidence } from './value-evidence.ts'
 
 /** What a policy judges sinks by. */
 export interface JudgeOptions {
@@ -44,14 +45,34 @@ export async function judgeSink(policy: JudgeOptions, call: ToolCall, ctx: HookC
     await policy.counters.giveBack(policy.turns.topOf(ctx), ctx)
     const sink = await sinkOf(policy, call, ctx)
     const judged = await byRules(policy.rules, sink, ctx)
-    if (judged && judged !== 'allow' && 'deny' in judged.answer) return judged
+    if (judged && judged !== 'allow' && 'deny' in judged.answer) return await withPlaces(policy, judged, sink, ctx)
     // What the user excluded is not allowed by any rule, and says more to a human than the origin of a value.
     const allowed = judged === 'allow' ? undefined : (judged ?? exceeding(sink))
     const decision = prohibitionOf(sink) ? exceeding(sink) : allowed
-    return needsConfirmation(policy, sink) ? confirming(sink, decision) : decision
+    const confirmed = needsConfirmation(policy, sink) ? confirming(sink, decision) : decision
+    return confirmed && (await withPlaces(policy, confirmed, sink, ctx))
   } finally {
     forgetForms()
   }
+}
+
+/** Adds to the evidence of a decision where the values of the call come from. */
+async function withPlaces(
+  { turns }: JudgeOptions,
+  decision: Decision,
+  sink: Sink,
+  ctx: HookContext,
+): Promise<Decision> {
+  const { answer } = decision
+  const given = 'deny' in answer ? answer.evidence : answer.ask.evidence
+  // A rule of an application may have evidence of another form.
+  if (given !== undefined && !isRecord(given)) return decision
+  const values = await valueEvidence(sink, ctx, turns.above)
+  if (values.length === 0) return decision
+  const evidence = { values, ...given }
+  return 'deny' in answer
+    ? { ...decision, answer: { ...answer, evidence } }
+    : { ...decision, answer: { ask: { ...answer.ask, evidence } } }
 }
 
 /** Returns the first decision of the rules. A question that yields is outranked by a later denial. */

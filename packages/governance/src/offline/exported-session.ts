@@ -43,6 +43,7 @@ export function readExport(exported: RecordedSession): ExportedSession {
     for (const line of linesIn(exported)) {
       if (line.type === 'entry') add(line.entry)
       else if (line.type === 'log') name = line.log
+      else if (line.type === 'tombstone') throw unreadable('Entries of it were deleted.')
       else {
         const { type, session, for: reader, hash, data } = line.value
         if (type === 'header' && reader !== undefined) throw unreadable('It was made for readers outside.')

@@ -161,7 +161,8 @@ function sourcesWith(shelf: SourceIndex, form: string): readonly Source[] {
 /** Characters of a value whose words are looked up: any of its words finds all sources with the value. */
 const longestClue = 4_096
 
-function* sourcesWithSteps({ sources, byWord }: SourceIndex, form: string): Steps<readonly Source[]> {
+/** The same in steps. */
+export function* sourcesWithSteps({ sources, byWord }: SourceIndex, form: string): Steps<readonly Source[]> {
   const clue = form.length > longestClue ? form.slice(0, longestClue).replace(/[\p{L}\p{N}]+$/u, '') : form
   const words = wordsOf(clue)
   // Scripts without spaces have no words to look up.

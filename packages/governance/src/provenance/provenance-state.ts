@@ -1,4 +1,4 @@
-import type { EntryOf, Json, Label } from '@provost/core'
+import type { Entry, EntryOf, Json, Label } from '@provost/core'
 
 import type { TaintIndex } from '../taint/taint-index.ts'
 import { createTaintIndex } from '../taint/taint-index.ts'
@@ -25,6 +25,10 @@ export interface Provenance extends LeafIndex {
    */
   readonly cleanInputs: string[]
   readonly waits: Map<string, EntryOf<'wait'>>
+  /** The handoffs that took place, in order. */
+  readonly handoffs: { readonly to: string; readonly entry: Pick<Entry, 'id' | 'offset' | 'runId'> }[]
+  /** The children that each call started. */
+  readonly children: Map<string, { readonly agent: string; readonly run: string }[]>
 }
 
 /** A call without a result yet. */
@@ -52,6 +56,8 @@ export function emptyProvenance(): Provenance {
     calls: new Map(),
     cleanInputs: [],
     waits: new Map(),
+    handoffs: [],
+    children: new Map(),
   }
 }
 

@@ -18,6 +18,7 @@ import type { Provenance } from './provenance-state.ts'
 import { approvalKey, emptyProvenance, noteLabel } from './provenance-state.ts'
 import { addOutput } from './read-output.ts'
 import { shelve } from './source.ts'
+import type { SourcePlace } from './source.ts'
 
 /**
  * Folds a log into what its session has read. The state grows in place: each reader of a log starts empty and keeps a
@@ -38,11 +39,11 @@ function* readInto(state: Provenance, entry: Entry): Steps<Provenance> {
 function* read(state: Provenance, entry: Entry): Steps<void> {
   switch (entry.type) {
     case 'message':
-      if (opensCalls(entry)) yield* readAnswer(state, entry.message)
-      else yield* readMessage(state, entry.message, purposeOf(entry) === 'handoff-note')
+      if (opensCalls(entry)) yield* readAnswer(state, entry)
+      else yield* readMessage(state, entry.message, entry, purposeOf(entry) === 'handoff-note')
       break
     case 'view':
-      for (const message of entry.with) yield* readMessage(state, message, false)
+      for (const message of entry.with) yield* readMessage(state, message, entry)
       break
     case 'call':
       if (entry.op === 'planned') yield* readPlanned(state, entry)
@@ -57,10 +58,14 @@ function* read(state: Provenance, entry: Entry): Steps<void> {
     case 'resolved':
       yield* readApproval(state, entry)
       break
+    case 'child':
+      if (entry.op === 'spawned') noteChild(state, entry)
+      break
+    case 'handoff':
+      if (entry.denied === undefined) state.handoffs.push({ to: entry.to, entry: placeOf(entry) })
+      break
     case 'run':
     case 'attempt':
-    case 'child':
-    case 'handoff':
     case 'tail':
     case 'memo':
     case 'ext':
@@ -71,8 +76,25 @@ function* read(state: Provenance, entry: Entry): Steps<void> {
   }
 }
 
+function placeOf({ id, offset, runId, agent }: Entry): SourcePlace['entry'] {
+  return { id, offset, runId, agent }
+}
+
+/** Children of one call that are kept: of more, none is known to have returned a value. */
+const mostChildren = 2
+
+function noteChild(
+  { children }: Provenance,
+  { callId, parentCallId = callId, agent }: EntryOf<'child', 'spawned'>,
+): void {
+  const known = children.get(parentCallId) ?? []
+  if (known.length < mostChildren) known.push({ agent, run: callId })
+  children.set(parentCallId, known)
+}
+
 /** Reads an answer of the model, or a call of an orchestrator. */
-function* readAnswer(state: Provenance, message: Message): Steps<void> {
+function* readAnswer(state: Provenance, entry: EntryOf<'message'>): Steps<void> {
+  const { message } = entry
   for (const part of message.content) {
     if (part.type === 'tool-call') {
       const { callId, toolName, input } = part
@@ -80,16 +102,21 @@ function* readAnswer(state: Provenance, message: Message): Steps<void> {
     }
     // The result of a provider's own tool comes from outside and has no separate entry.
     if (part.type === 'tool-result')
-      yield* addOutput(state, part.toolName, part.output, labelOf({ role: 'tool', content: [part] }))
+      yield* addOutput(state, part.toolName, part.output, labelOf({ role: 'tool', content: [part] }), {
+        place: { entry: placeOf(entry), content: part.output, callId: part.callId },
+      })
   }
 }
 
-function* readMessage(state: Provenance, message: Message, isNote: boolean): Steps<void> {
+function* readMessage(state: Provenance, message: Message, entry: Entry, isNote = false): Steps<void> {
   const { role, content } = message
   const label = labelOf(message)
   for (const part of content) {
     if (part.type !== 'tool-result') continue
-    yield* addOutput(state, part.toolName, part.output, fillLabel(part.label, label), { fields: part.fields })
+    yield* addOutput(state, part.toolName, part.output, fillLabel(part.label, label), {
+      fields: part.fields,
+      place: { entry: placeOf(entry), content: part.output, callId: part.callId },
+    })
   }
   const text = textOf(message)
   if (text === '') return
@@ -104,6 +131,7 @@ function* readMessage(state: Provenance, message: Message, isNote: boolean): Ste
         wholeValues: nothing,
       },
       ...(isNote && { isNote }),
+      place: { entry: placeOf(entry), content: text, isInput: true },
     })
     yield* state.index.inSteps.add(text, { source: label.sources[0] ?? role, label })
   } else {
@@ -150,7 +178,11 @@ function* readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): Step
   const label = fillLabel(entry.label, untrustedLabel(call?.toolName ?? 'tool'))
   // The runtime's message about a call that did not run may quote the model's arguments.
   if (label.integrity === 'trusted' && entry.outcome !== 'ok') return
-  const told = yield* addOutput(state, call?.toolName ?? 'tool', entry.output, label, { fields: entry.fields, call })
+  const told = yield* addOutput(state, call?.toolName ?? 'tool', entry.output, label, {
+    fields: entry.fields,
+    call,
+    place: { entry: placeOf(entry), content: entry.output, callId: entry.callId },
+  })
   const parent = call?.parentCallId === undefined ? undefined : state.calls.get(call.parentCallId)
   for (const value of told) parent?.nestedValues?.add(value)
 }

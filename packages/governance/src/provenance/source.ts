@@ -1,7 +1,18 @@
-import type { Json, Label, Steps } from '@provost/core'
+import type { Entry, Json, Label, Steps, ToolOutput } from '@provost/core'
 
 import { longText } from '../text/long-text.ts'
 import { distinctWords, looseFormSteps, wordsOf } from '../wording/exact-form.ts'
+
+/** The entry that a source was read from. */
+export interface SourcePlace {
+  readonly entry: Pick<Entry, 'id' | 'offset' | 'runId' | 'agent'>
+  /** What was read: the output of a tool, or a text. */
+  readonly content: ToolOutput | string
+  /** The call that returned it. */
+  readonly callId?: string
+  /** It is a message that entered the run: in a child, the words of the agent above. */
+  readonly isInput?: true
+}
 
 /** A result or a message that the session has read. */
 export interface Source {
@@ -18,6 +29,8 @@ export interface Source {
   readonly wholeValues: ReadonlySet<string>
   /** A handoff note of one agent to the next: its content comes from other sources. */
   readonly isNote?: true
+  /** Absent for the definition of a tool. */
+  readonly place?: SourcePlace
 }
 
 /** Sources by the words in them. */
