@@ -63,6 +63,8 @@ interface ReadClause extends Clause {
   readonly deeds: ReadonlySet<string>
   readonly things: ReadonlySet<string>
   readonly words: ReadonlySet<string>
+  /** Words that can be verbs, in lower case. */
+  readonly verbs: readonly string[]
 }
 
 /** Words before a noun. A word behind one of them is no verb: `her e-mail`, `the post`. */
@@ -73,13 +75,14 @@ const beforeNoun = new Set(
 function readClause(clause: Clause): ReadClause {
   const written = clause.text.match(/[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*/gu) ?? []
   const words = written.map(lemmaOf)
-  const verbs = words.filter((_, index) => {
+  const isVerb = (_: string, index: number): boolean => {
     const before = written[index - 1]?.toLowerCase() ?? ''
     const second = written[index - 2]?.toLowerCase() ?? ''
     // `Instead of renting`: a gerund is a verb.
     if (before === 'of' && written[index]?.endsWith('ing') === true) return true
     return !beforeNoun.has(before) && !(beforeNoun.has(second) && deeds.get(words[index - 1] ?? '') === undefined)
-  })
+  }
+  const verbs = words.filter(isVerb)
   const found = new Set(words.flatMap((word) => things.get(word) ?? []))
   if (/https?:\/\/|www\./iu.test(clause.said)) found.add('web')
   if (mentionsMoney(clause.said) || verbs.some((word) => deeds.get(word)?.includes('pay'))) found.add('money')
@@ -88,6 +91,7 @@ function readClause(clause: Clause): ReadClause {
     deeds: new Set(verbs.flatMap((word) => deeds.get(word) ?? [])),
     things: found,
     words: new Set(words),
+    verbs: written.filter(isVerb).map((word) => word.toLowerCase()),
   }
 }
 
@@ -97,6 +101,8 @@ interface Purpose {
   readonly things: ReadonlySet<string>
   /** The first word of its name. */
   readonly verb: string
+  /** That word, if the tables lack it: then a request for the tool has the word itself. */
+  readonly ownVerb?: string
   /** Words of its name that the tables lack. */
   readonly own: readonly string[]
 }
@@ -120,14 +126,26 @@ function readPurpose(tool: ToolInfo): Purpose {
   const to = new Set(named.length > 0 ? named : described.flatMap((word) => things.get(word) ?? []))
   const isPayment = to.has('money') && (does.has('send') || does.has('create'))
   if (does.has('send') && to.has('channel')) does.add('publish')
+  // What is put into a cart is bought.
+  if (does.has('add') && name.includes('cart')) does.add('book')
   const own = name.filter((word) => word.length > 3 && !deeds.has(word) && !things.has(word))
-  return { deeds: isPayment ? new Set(['pay']) : does, things: to, verb, own }
+  const isOwnVerb = verb.length > 3 && !deeds.has(verb) && !things.has(verb)
+  return { deeds: isPayment ? new Set(['pay']) : does, things: to, verb, own, ...(isOwnVerb && { ownVerb: verb }) }
+}
+
+/** Returns whether a word is a form of a verb: `returning` of `return`. */
+function isFormOf(word: string, verb: string): boolean {
+  if (word === verb) return true
+  const stem = verb.endsWith('e') ? verb.slice(0, -1) : verb
+  return word.startsWith(stem) && /^(?:e?s|e?d|ing)$/.test(word.slice(stem.length))
 }
 
 /** Verbs that many tools share, and that requests replace by others. */
 const general = new Set(['send', 'get', 'make', 'do', 'set', 'put', 'create', 'add', 'update'])
 /** Deeds that need no object: the receiver is enough. */
 const towards: readonly string[] = ['send', 'publish', 'invite', 'share']
+/** Deeds of one kind of tool. */
+const particular: readonly string[] = ['exchange']
 const places: readonly string[] = ['channel', 'web', 'group']
 /** A fit at or above this has the verb of the tool, and its object or no need of one. */
 const directFit = 2
@@ -139,6 +157,8 @@ const directFit = 2
  */
 function fitOf(clause: ReadClause, near: ReadonlySet<string>, purpose: Purpose): number {
   const paysMoney = purpose.deeds.has('pay') && clause.deeds.has('send') && clause.things.has('money')
+  const { ownVerb } = purpose
+  if (ownVerb !== undefined && clause.verbs.some((word) => isFormOf(word, ownVerb))) return directFit
   if (!paysMoney && ![...purpose.deeds].some((deed) => clause.deeds.has(deed))) return 0
   const objects = [...purpose.things].filter((thing) => clause.things.has(thing))
   const named = purpose.own.filter((word) => clause.words.has(word))
@@ -148,7 +168,10 @@ function fitOf(clause: ReadClause, near: ReadonlySet<string>, purpose: Purpose):
   const unnamed = place === undefined || clause.things.has(place) ? 0 : near.has(place) ? -0.5 : -1.5
   const direct = objects.length + named.length
   if (direct > 0) return Math.max(0, directFit + direct + verb + unnamed)
-  const needsNoObject = purpose.things.size === 0 || towards.some((deed) => purpose.deeds.has(deed))
+  const needsNoObject =
+    purpose.things.size === 0 ||
+    towards.some((deed) => purpose.deeds.has(deed)) ||
+    particular.some((deed) => purpose.deeds.has(deed) && clause.deeds.has(deed))
   if (needsNoObject) return Math.max(0, directFit + verb + unnamed)
   return [...purpose.things].some((thing) => near.has(thing)) ? Math.max(0, 1.5 + verb) : 0
 }
@@ -164,7 +187,6 @@ function fitting(clauses: readonly ReadClause[], sinks: readonly ToolInfo[]): re
   const near = new Set(clauses.flatMap((clause) => [...clause.things]))
   const found: Fit[] = []
   for (const [index, clause] of clauses.entries()) {
-    if (clause.deeds.size === 0 && clause.things.size === 0) continue
     const fits = sinks
       .map((tool) => ({ tool, purpose: purposeOf(tool), fit: fitOf(clause, near, purposeOf(tool)) }))
       .filter(({ fit }) => fit > 0)
