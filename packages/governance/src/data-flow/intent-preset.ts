@@ -3,6 +3,7 @@ import { finish } from '@provost/core'
 
 import type { DataFlowRule, RuleAnswer, Sink, TracedValue } from '../provenance/data-flow-rule.ts'
 import { isSuggested } from '../provenance/definition.ts'
+import { isIdentityData, isOfReachedRecord } from '../provenance/lookup.ts'
 import {
   isDesignated,
   isFetched,
@@ -216,6 +217,8 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
     }
     return role === 'destination' && origin.leaves.some((leaf) => agreesWith(sink, isRecordNamed(leaf, known)))
   }
+  if (role === 'credential' && sink.implied === 'asked' && isIdentityData(sink.call.tool, one, sink.values, known))
+    return true
   if (role === 'credential' || role === 'attachment') return false
   // No outsider wrote a value without a source; as a selector it can only select the user's own data.
   if (origin.kind === 'nowhere')
@@ -228,6 +231,7 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
     // `All participants of the event` names the people of a record by its title.
     const isRelated = sink.contract?.contract.relations === true && role === 'destination'
     if (isRelated && !pays && origin.leaves.some((leaf) => isTitleSaid(leaf, known))) return true
+    if (role === 'selector' && isOfReachedRecord(sink.call.tool, one, known)) return true
     if (isHandle(value) && !pays) return isNamed(value, known) || !namesOthers(origin.leaves, known)
     return value.includes('@') && isNamed(value, known)
   }

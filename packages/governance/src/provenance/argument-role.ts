@@ -27,6 +27,12 @@ const byName: readonly (readonly [ArgRole, ReadonlySet<string>])[] = [
   ['time', words('date time datetime day start end begin due deadline at when until since timestamp')],
 ]
 
+/** Returns whether the words of an argument's name are those of a secret. */
+export function isSecretName(name: string): boolean {
+  const [[, secret] = []] = byName
+  return keyWords(name).some((word) => secret?.has(word))
+}
+
 const byFormat: Readonly<Record<string, ArgRole>> = {
   email: 'destination',
   'idn-email': 'destination',

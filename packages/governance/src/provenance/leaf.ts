@@ -44,7 +44,8 @@ type Records = Map<string, { value: string; systemMade: boolean }[]>
 
 function keepSome(index: LeafIndex, source: Source, found: readonly OutputValue[], records: Records): void {
   for (const { pointer, value, trusted } of found) {
-    if (pointer === '' || value.length > longestLeaf) continue
+    // A text without a space is a value, such as an id that was looked up.
+    if (value.length > longestLeaf || (pointer === '' && /\s/u.test(value))) continue
     const isItem = /\/\d+$/.test(pointer)
     const list = above(pointer)
     const parent = isItem ? above(list) : list

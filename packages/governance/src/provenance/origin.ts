@@ -6,9 +6,8 @@ import { bareAddress, isUrl, namesIn } from '../wording/address.ts'
 import { exactForm, exactFormSteps, holds, looseForm, looseFormSteps, wordsOf } from '../wording/exact-form.ts'
 import { isKnownWord } from '../wording/semantic-class.ts'
 import { roleValuesOf } from './argument-role.ts'
-import { definitionHash } from './definition-hash.ts'
 import type { Definitions } from './definition.ts'
-import { definitionsOf, definitionsWith, isForeign } from './definition.ts'
+import { definitionHash, definitionsOf, definitionsWith, isForeign, isSuggested } from './definition.ts'
 import type { Leaf } from './leaf.ts'
 import { columnOf, mostInRecord } from './leaf.ts'
 import type { Provenance } from './provenance-state.ts'
@@ -18,7 +17,7 @@ import type { SourceIndex, Source } from './source.ts'
 /**
  * The origin of a value, from the best to the worst.
  * - `own`: the user wrote or approved it, or the instructions or a local tool's description contain it.
- * - `trusted`: a trusted result contains it.
+ * - `trusted`: a trusted result contains it, or the model wrote it before it read untrusted content.
  * - `field`: it is in a field that no outsider can write.
  * - `value`: it is a whole value of an untrusted result.
  * - `prose`: an untrusted text contains it.
@@ -83,6 +82,7 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
   }
   // The description of a remote tool vouches for nothing: its server chose the text.
   if (!isForeign(tool) && holds(toolTextOf(tool), exact)) return { kind: 'own' }
+  if (isClean(exact, known)) return { kind: 'trusted' }
   const { trusted, untrusted, leaves } = known.provenance
   for (const source of yield* sourcesWithSteps(trusted, exact))
     if (vouchesFor(source, exact, known)) return { kind: 'trusted' }
@@ -125,15 +125,31 @@ function vouchesFor({ inputText, wholeValues, call }: Source, exact: string, { t
 /** Characters of the shortest value that a script vouches for: shorter ones occur in too many scripts. */
 const shortestFrozen = 4
 
-/** Returns whether a script that the model wrote before it read untrusted content contains the value. */
-function isFrozen(exact: string, { provenance }: Knowledge): boolean {
-  return exact.length >= shortestFrozen && provenance.cleanInputs.some((text) => holds(text, exact))
+/**
+ * Returns whether a script that the model wrote before it read untrusted content contains the value. What the definition of
+ * a remote tool mentions may be its server's choice.
+ */
+function isFrozen(exact: string, { provenance, definitions }: Knowledge): boolean {
+  return (
+    exact.length >= shortestFrozen &&
+    provenance.cleanInputs.some((text) => holds(text, exact)) &&
+    !isSuggested(exact, definitions)
+  )
+}
+
+/** Returns whether the model used a value in a call before it read untrusted content: no outsider can have written it. */
+export function isClean(exact: string, { provenance, definitions }: Knowledge): boolean {
+  return exact.length >= shortestFrozen && provenance.cleanValues.has(exact) && !isSuggested(exact, definitions)
 }
 
 /** Returns whether the user's messages or the instructions contain a value as a whole. */
 export function isOwn(exact: string, { userTexts, instructions }: Knowledge): boolean {
-  return userTexts.some((text) => holds(text, exact)) || holds(instructions, exact)
+  if (userTexts.some((text) => holds(text, exact)) || holds(instructions, exact)) return true
+  // Users leave out the sign of a number: `W17` is `#W17`.
+  return numbered.test(exact) && userTexts.some((text) => holds(text, exact.slice(1)))
 }
+
+const numbered = /^#[\p{L}\p{N}]{3,}$/u
 
 /**
  * Returns whether an untrusted text that the user did not point at mentions a value. A line that is only the value does

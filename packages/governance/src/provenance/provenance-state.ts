@@ -24,6 +24,8 @@ export interface Provenance extends LeafIndex {
    * contributes its literals only: `mail.id` in code is not a host.
    */
   readonly cleanInputs: string[]
+  /** Values of other calls that the model wrote before it read untrusted content, in exact form. */
+  readonly cleanValues: Set<string>
   readonly waits: Map<string, EntryOf<'wait'>>
 }
 
@@ -51,6 +53,7 @@ export function emptyProvenance(): Provenance {
     untrustedRead: false,
     calls: new Map(),
     cleanInputs: [],
+    cleanValues: new Set(),
     waits: new Map(),
   }
 }

@@ -1,4 +1,4 @@
-import type { Entry, EntryOf, Fold, Message, Steps } from '@provost/core'
+import type { Entry, EntryOf, Fold, Json, Message, Steps } from '@provost/core'
 import {
   assertNever,
   fillLabel,
@@ -76,12 +76,24 @@ function* readAnswer(state: Provenance, message: Message): Steps<void> {
   for (const part of message.content) {
     if (part.type === 'tool-call') {
       const { callId, toolName, input } = part
-      state.calls.set(callId, { toolName, input, clean: labelOf(message).integrity === 'trusted' })
+      const clean = labelOf(message).integrity === 'trusted'
+      state.calls.set(callId, { toolName, input, clean })
+      if (clean) yield* keepClean(state, input)
     }
     // The result of a provider's own tool comes from outside and has no separate entry.
     if (part.type === 'tool-result')
       yield* addOutput(state, part.toolName, part.output, labelOf({ role: 'tool', content: [part] }))
   }
+}
+
+/** Characters of the longest value that is kept, and values that are kept. */
+const longestClean = 300
+const mostClean = 10_000
+
+/** Keeps the values of a call that no outsider can have chosen. */
+function* keepClean(state: Provenance, input: Json): Steps<void> {
+  for (const { value } of yield* collect(input, trustedLabel, undefined))
+    if (value.length <= longestClean && state.cleanValues.size < mostClean) state.cleanValues.add(exactForm(value))
 }
 
 function* readMessage(state: Provenance, message: Message, isNote: boolean): Steps<void> {
