@@ -28,7 +28,7 @@ const reminder = '(?!\\s+(?:forget|hesitate|fail|only|just)\\b)'
 /** `I don't remember` and `it cannot be opened` state something, and exclude nothing. */
 const statement = "(?!(?<=\\b(?:I|it|we|he|she|they|who)\\s+(?:do not|don['’]?t))\\s+(?!want|need|wish)|\\s+be\\b)"
 const english = new RegExp(
-  `\\b(?:(?:do not|don['’]?t|never|please not|must not|mustn['’]t|should not|shouldn['’]t|may not|cannot)${reminder}` +
+  `\\b(?:(?:do not|don['’]?t|never|please not|must not|mustn['’]t|should not|shouldn['’]t|may not|cannot)${reminder}${statement}` +
     '|without|no need to|avoid|refrain from|rather than|instead of|under no circumstances)\\b',
   'iu',
 )

@@ -27,12 +27,14 @@ export function deriveByWords(turn: readonly Message[], tools: readonly ToolInfo
   const classes = semanticClassesOf(asked.map(({ said }) => said).join('\n'))
 
   const granted = new Map<string, Grant>()
-  for (const { tool, calls, clause } of fitting(asked, sinks)) {
+  for (const { tool, calls, clause, isOpen: open } of fitting(asked, sinks)) {
     const before = granted.get(tool.name)
+    const needs = open && (!before || before.needs) ? { needs: 'described-record' as const } : {}
     const earlier = before?.calls ?? 0
     granted.set(tool.name, {
       tool: tool.name,
       calls: calls === 'many' || earlier === 'many' || isDelegating ? 'many' : calls + earlier,
+      ...needs,
       args: {},
       because: before ? `${before.because} … ${clause.said}` : clause.said,
     })
@@ -72,6 +74,9 @@ const beforeNoun = new Set(
   'the a an my your his her its our their of in from with for by on at this that which direct total new'.split(' '),
 )
 
+/** Words directly before a noun: `all order invoices`, but `to each user write`. */
+const besideNoun = new Set([...beforeNoun, ...'all every each any same last previous recent pending'.split(' ')])
+
 function readClause(clause: Clause): ReadClause {
   const written = clause.text.match(/[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*/gu) ?? []
   const words = written.map(lemmaOf)
@@ -80,7 +85,7 @@ function readClause(clause: Clause): ReadClause {
     const second = written[index - 2]?.toLowerCase() ?? ''
     // `Instead of renting`: a gerund is a verb.
     if (before === 'of' && written[index]?.endsWith('ing') === true) return true
-    return !beforeNoun.has(before) && !(beforeNoun.has(second) && deeds.get(words[index - 1] ?? '') === undefined)
+    return !besideNoun.has(before) && !(beforeNoun.has(second) && deeds.get(words[index - 1] ?? '') === undefined)
   }
   const verbs = words.filter(isVerb)
   const found = new Set(words.flatMap((word) => things.get(word) ?? []))
@@ -99,6 +104,8 @@ function readClause(clause: Clause): ReadClause {
 interface Purpose {
   readonly deeds: ReadonlySet<string>
   readonly things: ReadonlySet<string>
+  /** Its name has one of these objects. Otherwise they come from its description, which may mention others, too. */
+  readonly isNamed: boolean
   /** The first word of its name. */
   readonly verb: string
   /** That word, if the tables lack it: then a request for the tool has the word itself. */
@@ -121,7 +128,10 @@ function readPurpose(tool: ToolInfo): Purpose {
   // The server of a remote tool chose its description.
   const sentence = isForeign(tool) ? '' : (tool.description ?? '').split(/[.\n]/u, 1).join('').slice(0, 200)
   const described = (sentence.match(/[\p{L}\p{N}-]+/gu) ?? []).map(lemmaOf)
-  const does = new Set(deeds.get(verb) ?? described.slice(0, 3).flatMap((word) => deeds.get(word) ?? []))
+  // In `cart_add` the second word is the verb.
+  const does = new Set(
+    deeds.get(verb) ?? deeds.get(rest[0] ?? '') ?? described.slice(0, 3).flatMap((word) => deeds.get(word) ?? []),
+  )
   const named = rest.flatMap((word) => things.get(word) ?? [])
   const to = new Set(named.length > 0 ? named : described.flatMap((word) => things.get(word) ?? []))
   const isPayment = to.has('money') && (does.has('send') || does.has('create'))
@@ -130,7 +140,14 @@ function readPurpose(tool: ToolInfo): Purpose {
   if (does.has('add') && name.includes('cart')) does.add('book')
   const own = name.filter((word) => word.length > 3 && !deeds.has(word) && !things.has(word))
   const isOwnVerb = verb.length > 3 && !deeds.has(verb) && !things.has(verb)
-  return { deeds: isPayment ? new Set(['pay']) : does, things: to, verb, own, ...(isOwnVerb && { ownVerb: verb }) }
+  return {
+    deeds: isPayment ? new Set(['pay']) : does,
+    things: to,
+    isNamed: named.length > 0,
+    verb,
+    own,
+    ...(isOwnVerb && { ownVerb: verb }),
+  }
 }
 
 /** Returns whether a word is a form of a verb: `returning` of `return`. */
@@ -146,6 +163,8 @@ const general = new Set(['send', 'get', 'make', 'do', 'set', 'put', 'create', 'a
 const towards: readonly string[] = ['send', 'publish', 'invite', 'share']
 /** Deeds of one kind of tool. */
 const particular: readonly string[] = ['exchange']
+/** Deeds with any object: what is bought seldom is in the tables. */
+const openDeeds: readonly string[] = ['book']
 const places: readonly string[] = ['channel', 'web', 'group']
 /** A fit at or above this has the verb of the tool, and its object or no need of one. */
 const directFit = 2
@@ -171,13 +190,24 @@ function fitOf(clause: ReadClause, near: ReadonlySet<string>, purpose: Purpose):
   const needsNoObject =
     purpose.things.size === 0 ||
     towards.some((deed) => purpose.deeds.has(deed)) ||
-    particular.some((deed) => purpose.deeds.has(deed) && clause.deeds.has(deed))
+    particular.some((deed) => purpose.deeds.has(deed) && clause.deeds.has(deed)) ||
+    isOpen(clause, purpose)
   if (needsNoObject) return Math.max(0, directFit + verb + unnamed)
   return [...purpose.things].some((thing) => near.has(thing)) ? Math.max(0, 1.5 + verb) : 0
 }
 
+/** Returns whether only the deed shows that a clause asks for a tool. */
+function isOpen(clause: ReadClause, purpose: Purpose): boolean {
+  return (
+    !purpose.isNamed &&
+    !purpose.own.some((word) => clause.words.has(word)) &&
+    openDeeds.some((deed) => purpose.deeds.has(deed) && clause.deeds.has(deed))
+  )
+}
+
 interface Fit {
   readonly tool: ToolInfo
+  readonly isOpen: boolean
   readonly calls: number | 'many'
   readonly clause: ReadClause
 }
@@ -194,12 +224,13 @@ function fitting(clauses: readonly ReadClause[], sinks: readonly ToolInfo[]): re
       const isBeaten = fits.some(
         (other) => other.fit >= fit + 1 && [...other.purpose.deeds].some((deed) => purpose.deeds.has(deed)),
       )
-      if (!isBeaten) found.push({ tool, clause, calls: callsIn(clause, clauses.slice(index + 1)) })
+      if (!isBeaten)
+        found.push({ tool, clause, isOpen: isOpen(clause, purpose), calls: callsIn(clause, clauses.slice(index + 1)) })
     }
     for (const tool of sinks) {
       // A tool that only reads an address is judged by the address.
       if (purposeOf(tool).deeds.has('fetch') && (clause.deeds.has('fetch') || clause.things.has('web')))
-        found.push({ tool, clause, calls: 'many' })
+        found.push({ tool, clause, isOpen: false, calls: 'many' })
     }
   }
   return found
@@ -240,7 +271,8 @@ function prohibitions(
   return sinks
     .filter((tool) => {
       const purpose = purposeOf(tool)
-      return isEnglish ? fitOf(clause, clause.things, purpose) > 0 : requestImplies(classes, tool) === 'asked'
+      if (fitOf(clause, clause.things, purpose) > 0) return true
+      return !isEnglish && requestImplies(classes, tool) === 'asked'
     })
     .map((tool) => {
       const values = granted.has(tool.name) && !granted.get(tool.name)?.needs ? valuesIn(clause).map(exactForm) : []

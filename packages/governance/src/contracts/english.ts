@@ -10,7 +10,7 @@ export const deeds: Table = table({
     'update change adjust modify edit alter correct set rename move reschedule postpone shift raise lower extend shorten replace fix reset switch swap exchange upgrade',
   exchange: 'exchange',
   remove: 'remove delete cancel erase drop kick revoke discard clear unsubscribe',
-  book: 'book reserve order buy rebuy purchase rent checkout',
+  book: 'book reserve order buy rebuy purchase rent checkout place',
   share: 'share grant give',
   fetch: 'get read open visit fetch browse check look see view summarize summarise search find',
   run: 'run execute start deploy launch restart',

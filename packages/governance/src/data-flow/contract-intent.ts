@@ -4,7 +4,8 @@ import type { Contract, ContractView, Grant } from '../provenance/contract.ts'
 import type { Implied, TracedValue } from '../provenance/data-flow-rule.ts'
 import { isOfReachedRecord } from '../provenance/lookup.ts'
 import type { Knowledge } from '../provenance/origin.ts'
-import { areNamed, delegated } from './intent-match.ts'
+import { areDescribed, areNamed, delegated } from './intent-match.ts'
+import { isIssuedItem } from './issued-value.ts'
 
 /** Returns whether a contract asks for a call of a tool with these values. */
 export function impliedByContract(
@@ -31,12 +32,13 @@ function isFulfilled(
   values: readonly TracedValue[],
 ): boolean {
   if (needs === 'named-record') return areNamed(values, known)
+  if (needs === 'described-record') return areDescribed(values, known)
   if (needs === 'own-values') {
     const isOurs = (one: TracedValue): boolean =>
       one.origin.kind === 'own' ||
       one.origin.kind === 'trusted' ||
       (one.role === 'amount' && amounts.includes(Number(one.value))) ||
-      (one.role === 'selector' && isOfReachedRecord(tool, one, known))
+      (one.role === 'selector' && (isOfReachedRecord(tool, one, known) || isIssuedItem(tool, one, known)))
     return values.filter(({ role }) => judged.has(role)).every(isOurs) || areNamed(values, known)
   }
   return true

@@ -26,6 +26,7 @@ import { hostOf, isHandle, isUrl, urlsIn } from '../wording/address.ts'
 import { exactForm, exactFormSteps, holds, looseForm, wordsOf } from '../wording/exact-form.ts'
 import { brief, differenceOf, evidenceOf } from './evidence.ts'
 import { isAboutPages } from './intent-match.ts'
+import { isIssuedCode, isIssuedItem } from './issued-value.ts'
 
 /** Roles of arguments that decide the destination, the account and the subject of a call. */
 const steering: ReadonlySet<ArgRole> = new Set<ArgRole>(['destination', 'credential', 'selector', 'attachment'])
@@ -203,6 +204,8 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
   const { origin, role, value } = one
   const { known } = sink
   if (origin.kind === 'own') return true
+  // A human who has approved a record for one call of the run means it in the next one, too.
+  if (role === 'selector' && sink.implied === 'asked' && known.provenance.approvedNow.has(exactForm(value))) return true
   if (origin.kind === 'trusted') {
     // A text that names a value out of trusted data has chosen it.
     const chosen = role !== 'credential' && value.length >= 4 && isMentionedBySource(value, known)
@@ -217,6 +220,7 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
     }
     return role === 'destination' && origin.leaves.some((leaf) => agreesWith(sink, isRecordNamed(leaf, known)))
   }
+  if (role === 'credential' && isIssuedCode(sink.call.tool, one, known)) return true
   if (role === 'credential' && sink.implied === 'asked' && isIdentityData(sink.call.tool, one, sink.values, known))
     return true
   if (role === 'credential' || role === 'attachment') return false
@@ -231,6 +235,7 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
     // `All participants of the event` names the people of a record by its title.
     const isRelated = sink.contract?.contract.relations === true && role === 'destination'
     if (isRelated && !pays && origin.leaves.some((leaf) => isTitleSaid(leaf, known))) return true
+    if (role === 'selector' && isIssuedItem(sink.call.tool, one, known)) return true
     if (role === 'selector' && isOfReachedRecord(sink.call.tool, one, known)) return true
     if (isHandle(value) && !pays) return isNamed(value, known) || !namesOthers(origin.leaves, known)
     return value.includes('@') && isNamed(value, known)

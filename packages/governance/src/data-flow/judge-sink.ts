@@ -3,7 +3,6 @@ import { isPromise, isRecord, joinLabels, ProvostError } from '@provost/core'
 
 import type { ContractOptions, TurnContracts } from '../contracts/turn-contracts.ts'
 import type { Turn } from '../contracts/turn.ts'
-import { argumentOrigins } from '../provenance/argument-origin.ts'
 import { roleValuesOf } from '../provenance/argument-role.ts'
 import type { DataFlowRule, Implied, RuleAnswer, Sink, TracedValue } from '../provenance/data-flow-rule.ts'
 import { knowledgeOf, originSteps } from '../provenance/origin.ts'
@@ -12,11 +11,13 @@ import type { Provenance } from '../provenance/provenance-state.ts'
 import { provenanceFold } from '../provenance/provenance.ts'
 import { secretArguments, secretLabel } from '../provenance/secret-argument.ts'
 import { forgetForms } from '../wording/exact-form.ts'
+import { argumentOrigins } from './argument-origin.ts'
 import { impliedByContract } from './contract-intent.ts'
 import { excessOf, prohibitionOf } from './contract-rule.ts'
 import { grantsOf } from './evidence.ts'
 import { impliedByWords, settledIntent } from './intent-match.ts'
 import type { IntentFunction } from './intent-match.ts'
+import { continuesCall } from './issued-value.ts'
 
 /** What a policy judges sinks by. */
 export interface JudgeOptions {
@@ -139,7 +140,9 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
     hits,
     secrets,
     implied: contract
-      ? impliedByContract(call.tool, contract, known, values)
+      ? continuesCall(call.tool, values, known)
+        ? 'asked'
+        : impliedByContract(call.tool, contract, known, values)
       : await impliedOf(policy, call.tool, ctx, turn, known, values),
     ...(contract && { contract }),
     turn: turn.messages,

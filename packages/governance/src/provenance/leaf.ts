@@ -73,3 +73,6 @@ function above(pointer: string): string {
 export function columnOf({ source, pointer }: Leaf): string {
   return `${source.name} ${pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*')}`
 }
+
+/** Characters of the longest value that names a record: longer ones are texts, which replies quote. */
+export const longestTelling = 80

@@ -1,5 +1,5 @@
 import type { ArgRole, HookContext, Message, Steps, ToolInfo } from '@provost/core'
-import { finish, isRecord, textOf } from '@provost/core'
+import { isRecord, textOf } from '@provost/core'
 
 import { longText } from '../text/long-text.ts'
 import { bareAddress, isUrl, namesIn } from '../wording/address.ts'
@@ -9,10 +9,12 @@ import { roleValuesOf } from './argument-role.ts'
 import type { Definitions } from './definition.ts'
 import { definitionHash, definitionsOf, definitionsWith, isForeign, isSuggested } from './definition.ts'
 import type { Leaf } from './leaf.ts'
-import { columnOf, mostInRecord } from './leaf.ts'
+import { columnOf, longestTelling, mostInRecord } from './leaf.ts'
 import type { Provenance } from './provenance-state.ts'
 import { approvalKey } from './provenance-state.ts'
-import type { SourceIndex, Source } from './source.ts'
+import type { Source } from './source.ts'
+import { sourcesWith, sourcesWithSteps } from './source.ts'
+import { isTold } from './told-record.ts'
 
 /**
  * The origin of a value, from the best to the worst.
@@ -91,7 +93,10 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
   const fields = found.filter(({ systemMade }) => systemMade)
   if (fields.length > 0) return { kind: 'field', leaves: fields }
   if (found.length > 0) return { kind: 'value', leaves: found }
-  const sources = [...(yield* sourcesWithSteps(untrusted, loose)), ...definitionsWith(value, known.definitions)]
+  const texts = [...(yield* sourcesWithSteps(untrusted, loose))]
+  // The model may add the scheme that a text leaves out.
+  if (texts.length === 0 && bare !== exact) texts.push(...(yield* sourcesWithSteps(untrusted, looseForm(bare))))
+  const sources = [...texts, ...definitionsWith(value, known.definitions)]
   // The original source tells a human more than a note that repeats it.
   const first = sources.filter(({ isNote }) => !isNote)
   return sources.length > 0 ? { kind: 'prose', sources: first.length > 0 ? first : sources } : { kind: 'nowhere' }
@@ -169,36 +174,6 @@ export function isMentionedBySource(value: string, known: Knowledge): boolean {
   )
 }
 
-/** Returns the sources that contain a value as a whole, found by its rarest word. */
-function sourcesWith(shelf: SourceIndex, form: string): readonly Source[] {
-  return finish(sourcesWithSteps(shelf, form))
-}
-
-/** Characters of a value whose words are looked up: any of its words finds all sources with the value. */
-const longestClue = 4_096
-
-function* sourcesWithSteps({ sources, byWord }: SourceIndex, form: string): Steps<readonly Source[]> {
-  const clue = form.length > longestClue ? form.slice(0, longestClue).replace(/[\p{L}\p{N}]+$/u, '') : form
-  const words = wordsOf(clue)
-  // Scripts without spaces have no words to look up.
-  let candidates: readonly Source[] = sources
-  if (words.length > 0 && !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(clue)) {
-    for (const word of words) {
-      const having = byWord.get(word) ?? []
-      if (having.length < candidates.length) candidates = having
-    }
-  }
-  const holding: Source[] = []
-  let looked = 0
-  for (const source of candidates) {
-    if (holds(source.text, form)) holding.push(source)
-    if ((looked += source.text.length) < longText) continue
-    looked = 0
-    yield
-  }
-  return holding
-}
-
 /** A call with more pointing values than this points at nothing. */
 const mostPointing = 256
 /** Roles of arguments that select what is read. */
@@ -254,37 +229,16 @@ export function isRecordNamed(leaf: Leaf, known: Knowledge): readonly string[] {
 }
 
 /**
- * Returns whether a text mentions a record that the user did not mention, by its number or by a value that only this
- * record has. The record's own texts count only if they mention its number.
+ * Returns whether a text mentions a record that the user did not mention, and that the model did not choose before it read
+ * the text.
  */
-export function isRecordTold({ record }: Leaf, value: string, known: Knowledge): boolean {
+export function isRecordTold({ record, pointer }: Leaf, value: string, known: Knowledge): boolean {
   // The record has more values than the fold keeps, so any text may mention it.
   if (record.length > mostInRecord) return true
-  const values = new Set(record.map((one) => one.value))
-  for (const one of values) if (one.length >= 4 && known.userTexts.some((text) => holds(text, one))) return false
-  const id = looseForm(value)
-  const { leaves, untrusted } = known.provenance
-  const isIts = (one: string): boolean =>
-    one.length >= 6 &&
-    one.length <= longestTelling &&
-    /\p{L}/u.test(one) &&
-    (leaves.get(one) ?? []).every((leaf) => leaf.record.some((other) => other.value === id))
-  return [id, ...[...values].filter(isIts)].some((one) =>
-    sourcesWith(untrusted, one).some(({ text }) =>
-      text
-        .split('\n')
-        .some((line) => line.length > one.length && (one === id || !values.has(line)) && speaksOf(line, one)),
-    ),
-  )
-}
-
-/** Returns whether a line mentions a value. A short number needs a word such as `id` or `no.` before it. */
-function speaksOf(line: string, value: string): boolean {
-  if (!/^\d{1,4}$/.test(value)) return holds(line, value)
-  return new RegExp(
-    `(?:\\bids?|#|\\bn[or]\\.?|number|nummer|n[uú]mero|رقم|号|編號|编号)[\\s:="'“‘_-]{0,4}${value}(?!\\d)`,
-    'u',
-  ).test(line)
+  for (const one of record)
+    if (one.value.length >= 4 && known.userTexts.some((text) => holds(text, one.value))) return false
+  const { provenance } = known
+  return !provenance.chosen.has(looseForm(value)) && isTold({ record, pointer }, value, provenance)
 }
 
 /** Returns whether the user named a record by one of its values that has letters. */
@@ -299,8 +253,21 @@ export function isTitleSaid({ record }: Leaf, { userTexts }: Knowledge): boolean
   )
 }
 
-/** Characters of the longest value that names a record: longer ones are texts, which replies quote. */
-const longestTelling = 80
+/**
+ * Returns whether a record has a word of the user's: in a value, or in a key that leads to it, such as `Smart watch`. Words
+ * of the lexicon describe too many records.
+ */
+export function isDescribed({ record, pointer }: Leaf, { userTexts }: Knowledge): boolean {
+  const said = new Set(userTexts.flatMap(wordsOf).map(singular))
+  const texts = [pointer, ...record.map(({ value }) => value).filter((value) => value.length <= longestTelling)]
+  return texts
+    .flatMap(wordsOf)
+    .some((word) => word.length >= 3 && !/^\d/.test(word) && said.has(singular(word)) && !isKnownWord(word))
+}
+
+function singular(word: string): string {
+  return word.length > 3 ? word.replace(/s$/u, '') : word
+}
 
 /** Returns whether a word names the object of an earlier call, such as a channel or a file. */
 export function isKeyOfCall(word: string, { provenance }: Knowledge): boolean {

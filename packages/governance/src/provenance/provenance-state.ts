@@ -26,6 +26,10 @@ export interface Provenance extends LeafIndex {
   readonly cleanInputs: string[]
   /** Values of other calls that the model wrote before it read untrusted content, in exact form. */
   readonly cleanValues: Set<string>
+  /** Keys of records, in loose form, that the model used in a call before a text mentioned the record. */
+  readonly chosen: Set<string>
+  /** Values of calls that a human approved since the last run began, in exact form. */
+  readonly approvedNow: Set<string>
   readonly waits: Map<string, EntryOf<'wait'>>
 }
 
@@ -54,6 +58,8 @@ export function emptyProvenance(): Provenance {
     calls: new Map(),
     cleanInputs: [],
     cleanValues: new Set(),
+    chosen: new Set(),
+    approvedNow: new Set(),
     waits: new Map(),
   }
 }

@@ -195,7 +195,7 @@ describe('a reply to a question that the agent asked', () => {
 })
 
 test.each([
-  'I do not remember the order number.',
+  'I do not remember whether I can return it.',
   'If you cannot return it, tell me.',
   'It cannot be returned by mail.',
 ])('a statement or a condition excludes nothing: %s', async (words) => {
@@ -206,6 +206,8 @@ test.each(['Do not return it yet.', 'If it is old, do not return it.', 'I do not
   'a negation excludes: %s',
   async (words) => {
     const tools = [findCustomer, getCustomer, getOrder(), returnItem]
-    expect(await outcome([toCustomer, toOrders, toItems, returned], tools, `I am Ann Lee. ${words}`)).not.toBe('ran')
+    expect(await outcome([toCustomer, toOrders, toItems, returned], tools, `${request} ${words}`)).toContain(
+      'the user excluded',
+    )
   },
 )
