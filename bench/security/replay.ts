@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util'
 
-import { dataFlowPolicy, presets } from 'provost'
-import type { DataFlowRule, Extension } from 'provost'
+import { dataFlowPolicy, presets, trustedOutputs } from 'provost'
+import type { DataFlowRule, Extension, OutputTrust } from 'provost'
 
 import { money } from './own/money.ts'
 import { office } from './own/office.ts'
 import { travel } from './own/travel.ts'
 import { play, toolOrigins } from './replay/play.ts'
 import type { Outcome, Played, ToolOrigin } from './replay/play.ts'
-import { readSuites } from './replay/suite.ts'
+import { readSuites, readTrust } from './replay/suite.ts'
 import type { Suite } from './replay/suite.ts'
 import { variants } from './replay/variant.ts'
 
@@ -29,6 +29,7 @@ Options:
   --tools ORIGIN    own (default); mcp: as an MCP server gives them; mcp-reads: those that read lowered by name;
                     mcp-lowered: with effects, roles and labels set by name; mcp-changed: not accepted
   --contracts HOW   words (default), off, or the model that derives them as PROVIDER/MODEL
+  --trust FILE      declarations of an operator by suite: { "retail": { "get_order": "trusted" } }
   --variant NAME    rewrites the attacks first: ${Object.keys(variants).join(', ')}
   --why             one line for each call of a task that was touched and each attack that got through
   --json            one JSON object on stdout, nothing else
@@ -56,7 +57,10 @@ interface Rated extends Counts {
 
 const ruleSets: Readonly<Record<string, readonly DataFlowRule[]>> = presets
 
-function policyFor(name: string, without: readonly string[], contracts: string): () => Extension<unknown> {
+/** The extensions of a replay, given the declarations for its suite. */
+type Governed = (trust: OutputTrust | undefined) => readonly Extension<unknown>[]
+
+function policyFor(name: string, without: readonly string[], contracts: string): Governed {
   const all = ruleSets[name]
   if (!all) throw new Error(`There are no rules ${name}; there are ${Object.keys(ruleSets).join(' and ')}.`)
   for (const rule of without) {
@@ -65,7 +69,10 @@ function policyFor(name: string, without: readonly string[], contracts: string):
   }
   const rules = all.filter((rule) => !without.includes(rule.name))
   const derived = contracts === 'off' ? false : contracts === 'words' ? undefined : { planner: contracts }
-  return () => dataFlowPolicy({ mode: 'enforce', rules, ...(derived !== undefined && { contracts: derived }) })
+  return (trust) => [
+    dataFlowPolicy({ mode: 'enforce', rules, ...(derived !== undefined && { contracts: derived }) }),
+    ...(trust ? [trustedOutputs(trust)] : []),
+  ]
 }
 
 /** The worst that a policy did about the calls of a phase. */
@@ -85,7 +92,7 @@ function count(): Counts {
 
 async function replay(
   suite: Suite,
-  policy: () => Extension<unknown>,
+  policy: () => readonly Extension<unknown>[],
   origin: ToolOrigin,
   why: (line: string) => void,
 ): Promise<Counts> {
@@ -146,6 +153,7 @@ const { values, positionals } = parseArgs({
     rules: { type: 'string', default: 'intent' },
     without: { type: 'string', multiple: true, default: [] },
     contracts: { type: 'string', default: 'words' },
+    trust: { type: 'string' },
     variant: { type: 'string', default: 'as-recorded' },
     tools: { type: 'string', default: 'own' },
     why: { type: 'boolean', default: false },
@@ -163,12 +171,18 @@ if (values.help || (folder === undefined) !== values.own) {
   const origin = toolOrigins.find((one) => one === values.tools)
   if (!origin) throw new Error(`There are no tools ${values.tools}; there are ${toolOrigins.join(', ')}.`)
   const policy = policyFor(values.rules, values.without, values.contracts)
+  const trust = values.trust === undefined ? {} : readTrust(values.trust)
   const suites: Record<string, Rated> = {}
   const all: Counts[] = []
   for (const suite of folder === undefined ? [office, travel, money] : readSuites(folder)) {
-    const counts = await replay(rewrite(suite), policy, origin, (line) => {
-      if (values.why) process.stderr.write(`${line}\n`)
-    })
+    const counts = await replay(
+      rewrite(suite),
+      () => policy(trust[suite.suite]),
+      origin,
+      (line) => {
+        if (values.why) process.stderr.write(`${line}\n`)
+      },
+    )
     all.push(counts)
     suites[suite.suite] = rated([counts])
   }
@@ -179,6 +193,7 @@ if (values.help || (folder === undefined) !== values.own) {
       rules: values.rules,
       without: values.without,
       contracts: values.contracts,
+      trust,
       variant: values.variant,
       tools: origin,
       suites,

@@ -40,7 +40,7 @@ export interface Conversation {
 export async function play(
   { prompt, turns, calls }: Conversation,
   tools: readonly SuiteTool[],
-  policy: () => Extension<unknown>,
+  extensions: () => readonly Extension<unknown>[],
   origin: ToolOrigin = 'own',
 ): Promise<readonly Played[]> {
   const outputs = calls.map(({ output, output_text }) => output ?? output_text ?? null)
@@ -52,7 +52,7 @@ export async function play(
       origin,
       tools.map((one) => replayed(said(origin, one), () => outputs[at] ?? null)),
     ),
-    extensions: [policy()],
+    extensions: extensions(),
     store: memoryStore(),
     maxSteps: calls.length + 2,
   })
@@ -90,9 +90,9 @@ export async function play(
 function stepsOf(turns: readonly SuiteTurn[], calls: readonly SuiteCall[]): readonly ScriptedStep[] {
   const steps: ScriptedStep[] = []
   let from = 0
-  for (const { before, said: text } of [...turns, { before: calls.length, said: 'Done.' }]) {
+  for (const { before, said: answer } of [...turns, { before: calls.length, said: 'Done.' }]) {
     for (const { tool: name, args } of calls.slice(from, before)) steps.push({ toolCalls: [{ name, input: args }] })
-    steps.push({ text: text === '' ? 'Done.' : text })
+    steps.push({ text: answer === '' ? 'Done.' : answer })
     from = before
   }
   return steps

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { z } from 'provost'
-import type { Json } from 'provost'
+import type { Json, OutputTrust } from 'provost'
 
 /** Whatever a file holds is JSON. */
 const json = z.custom<Json>()
@@ -66,6 +66,13 @@ export type Suite = z.infer<typeof suiteSchema>
 export type SuiteTool = z.infer<typeof toolSchema>
 export type SuiteCall = z.infer<typeof callSchema>
 export type SuiteTurn = z.infer<typeof turnSchema>
+
+const trustSchema = z.record(z.string(), z.record(z.string(), z.enum(['trusted', 'untrusted'])))
+
+/** Reads what an operator declares for each suite: `{ "retail": { "get_order": "trusted" } }`. */
+export function readTrust(file: string): Readonly<Record<string, OutputTrust>> {
+  return trustSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+}
 
 /** The suites of a folder: its JSON files that have tools and tasks, by name. */
 export function readSuites(folder: string): readonly Suite[] {

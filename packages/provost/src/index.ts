@@ -315,6 +315,7 @@ export {
   presets,
   protocolGuard,
   sanitizeInbound,
+  trustedOutputs,
   verifyAudit,
 } from '@provost/governance'
 export type {
@@ -332,6 +333,7 @@ export type {
   DataFlowPolicyOptions,
   DataFlowRule,
   MergeGuardOptions,
+  OutputTrust,
   ProtocolGuardOptions,
   RuleAnswer,
   SanitizeInboundOptions,

@@ -12,7 +12,7 @@ export const deeds: Table = table({
   remove: 'remove delete cancel erase drop kick revoke discard clear unsubscribe',
   book: 'book reserve order buy rebuy purchase rent checkout place',
   share: 'share grant give',
-  fetch: 'get read open visit fetch browse check look see view summarize summarise search find',
+  fetch: 'get read open visit fetch download browse check look see view summarize summarise search find',
   run: 'run execute start deploy launch restart',
 })
 

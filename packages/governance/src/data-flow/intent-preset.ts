@@ -208,7 +208,8 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
   if (role === 'selector' && sink.implied === 'asked' && known.provenance.approvedNow.has(exactForm(value))) return true
   if (origin.kind === 'trusted') {
     // A text that names a value out of trusted data has chosen it.
-    const chosen = role !== 'credential' && value.length >= 4 && isMentionedBySource(value, known)
+    const isFree = known.provenance.chosen.has(looseForm(value))
+    const chosen = role !== 'credential' && value.length >= 4 && !isFree && isMentionedBySource(value, known)
     return !chosen && (sink.implied !== 'delegated' || !isDictated(sink, one))
   }
   // Outsiders do not choose row numbers and similar keys. They can choose the recipient of money or mail.

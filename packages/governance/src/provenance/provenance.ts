@@ -18,8 +18,8 @@ import { collect, longestJson } from './output-value.ts'
 import type { Provenance } from './provenance-state.ts'
 import { approvalKey, emptyProvenance, noteLabel } from './provenance-state.ts'
 import { addOutput } from './read-output.ts'
-import { shelve } from './source.ts'
-import { isTold } from './told-record.ts'
+import { shelve, sourcesWith } from './source.ts'
+import { isMentioned, isTold } from './told-record.ts'
 
 /**
  * Folds a log into what its session has read. The state grows in place: each reader of a log starts empty and keeps a
@@ -94,6 +94,11 @@ function* readAnswer(state: Provenance, message: Message): Steps<void> {
 const longestClean = 300
 const mostClean = 10_000
 
+/** Returns whether a trusted result has a value that is a key. */
+function isTrustedKey({ trusted }: Provenance, value: string): boolean {
+  return value.length <= 64 && /\d/.test(value) && sourcesWith(trusted, exactForm(value)).length > 0
+}
+
 /** Keeps the values of a call that no outsider can have chosen: no untrusted content was read, or none tells of the record. */
 function* keepChoices(state: Provenance, input: Json, clean: boolean): Steps<void> {
   for (const { value } of yield* collect(input, trustedLabel, undefined)) {
@@ -102,7 +107,8 @@ function* keepChoices(state: Provenance, input: Json, clean: boolean): Steps<voi
     if (clean || state.chosen.size >= mostClean) continue
     const key = looseForm(value)
     const leaves = (state.leaves.get(key) ?? []).filter(({ systemMade }) => systemMade)
-    if (leaves.some((leaf) => leaf.record.length <= mostInRecord && !isTold(leaf, value, state))) state.chosen.add(key)
+    const isFree = leaves.some((leaf) => leaf.record.length <= mostInRecord && !isTold(leaf, value, state))
+    if (isFree || (isTrustedKey(state, value) && !isMentioned(value, state))) state.chosen.add(key)
     yield
   }
 }

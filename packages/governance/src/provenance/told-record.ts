@@ -31,6 +31,14 @@ export function isTold(
   )
 }
 
+/** Returns whether an untrusted text mentions a value. A line that is only the value does not count. */
+export function isMentioned(value: string, { untrusted }: Provenance): boolean {
+  const form = looseForm(value)
+  return sourcesWith(untrusted, form).some(({ text }) =>
+    text.split('\n').some((line) => line.length > form.length && holds(line, form)),
+  )
+}
+
 /** Returns whether a line mentions a value. A short number needs a word such as `id` or `no.` before it. */
 function speaksOf(line: string, value: string): boolean {
   if (!/^\d{1,4}$/.test(value)) return holds(line, value)
