@@ -15,9 +15,16 @@ import { isVerbRequested, requestImplies } from './implied-tool.ts'
  * Returns the contract of a turn by its words, without a model: the same turn and tools give the same contract.
  *
  * English clauses are read strictly: a clause grants the tools that fit its verb and its object best. What only the
- * lexicon finds is granted under a condition, see {@link Grant.needs}.
+ * lexicon finds is granted under a condition, see {@link Grant.needs}. So is what the agent proposed in an answer that the
+ * human agreed to.
+ *
+ * @param confirmed the visible text of these answers.
  */
-export function deriveByWords(turn: readonly Message[], tools: readonly ToolInfo[]): Contract {
+export function deriveByWords(
+  turn: readonly Message[],
+  tools: readonly ToolInfo[],
+  confirmed: readonly string[] = [],
+): Contract {
   const text = turn.map(textOf).join('\n')
   const clauses = clausesOf(text).map(readClause)
   const asked = clauses.filter(({ negated }) => !negated)
@@ -47,6 +54,9 @@ export function deriveByWords(turn: readonly Message[], tools: readonly ToolInfo
       granted.set(tool.name, isEnglish ? { ...base, needs: 'own-values' } : base)
     else if (isVerbRequested(classes, tool)) granted.set(tool.name, { ...base, needs: 'named-record' })
   }
+  for (const { tool, clause } of fitting(confirmed.flatMap(proposalsIn).map(readClause), sinks))
+    if (!granted.has(tool.name) && !clause.negated)
+      granted.set(tool.name, { tool: tool.name, calls: 'many', needs: 'own-values', args: {}, because: clause.said })
   return {
     version: 1,
     deriver: 'words',
@@ -58,6 +68,11 @@ export function deriveByWords(turn: readonly Message[], tools: readonly ToolInfo
     delegates: isDelegating,
     understood: classes.verbs.size > 0,
   }
+}
+
+/** Returns the clauses of the questions in an answer. */
+function proposalsIn(answer: string): readonly Clause[] {
+  return (answer.match(/[^.!?？؟\n]{1,1000}[?？؟]/gu) ?? []).flatMap(clausesOf)
 }
 
 /** A clause with the meanings of its words. */

@@ -56,3 +56,12 @@ function readAnswer(exchange: Exchange, message: Message): void {
   exchange.answer = text.length <= longestShown ? text : ''
   exchange.asks = /[?？؟]/u.test(text.slice(-questionWithin))
 }
+
+/** What a rendered answer hides: comments, tags, and the targets of links. */
+const hidden = /<!--[^>]{0,4000}-->|<[a-z/][^<>]{0,2000}>|\]\([^()\s]{0,2000}\)|^\s{0,3}\[[^\]\n]{1,200}\]:.*$/gimu
+
+/** Returns what a reader sees of an answer; nothing of one with invisible characters. */
+export function visibleText(answer: string): readonly string[] {
+  if (answer === '' || /\p{Default_Ignorable_Code_Point}/u.test(answer)) return []
+  return [answer.replaceAll(hidden, ' ')]
+}

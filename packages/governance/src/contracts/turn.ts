@@ -4,13 +4,15 @@ import { textOf } from '@provost/core'
 import type { SemanticClasses } from '../wording/semantic-class.ts'
 import { declines, onlyAgrees, semanticClassesOf } from '../wording/semantic-class.ts'
 import type { Exchange } from './exchange.ts'
-import { exchangesFold } from './exchange.ts'
+import { exchangesFold, visibleText } from './exchange.ts'
 
 /** The human's messages that a run works on. What they ask for expires with the next turn. */
 export interface Turn {
   /** The id of the first message. Steering messages, a plain `yes`, and replies to a question extend a turn and keep its id. */
   readonly id: string
   readonly messages: readonly Message[]
+  /** Answers of the agent that the human read and agreed to in this turn, as far as they are visible. */
+  readonly confirmed: readonly string[]
 }
 
 interface TurnMessages {
@@ -52,7 +54,15 @@ export function turnOf(ctx: HookContext): Turn {
     first--
   }
   const messages = intent.slice(first)
-  return { id: messages[0]?.id ?? '', messages }
+  const confirmed = messages.flatMap((message, index) => {
+    const before = exchanges.get(messages[index - 1]?.id ?? '')
+    return before && agrees(message) ? visibleText(before.answer) : []
+  })
+  return { id: messages[0]?.id ?? '', messages, confirmed }
+}
+
+function agrees(message: Message): boolean {
+  return onlyAgrees(textOf(message), meaningOf(message))
 }
 
 /**
@@ -60,7 +70,7 @@ export function turnOf(ctx: HookContext): Turn {
  * the agent asked instead of acting: the request is still open.
  */
 function continues(message: Message, before: Exchange | undefined, { tools }: HookContext): boolean {
-  if (onlyAgrees(textOf(message), meaningOf(message))) return true
+  if (agrees(message)) return true
   if (!before?.asks || before.hasChildren || declines(textOf(message))) return false
   const reads = new Set(tools.filter(({ effect }) => effect === 'read' || effect === 'none').map(({ name }) => name))
   return [...before.tools].every((name) => reads.has(name))

@@ -120,7 +120,8 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
   const provenance = isPromise(folding) ? await folding : folding
   if (!provenance)
     throw new ProvostError('empty-log', 'The log is empty, so the data-flow policy cannot judge the call.')
-  const known = knowledgeOf(provenance, ctx)
+  const turn = policy.turns.turnOf(ctx)
+  const known = knowledgeOf(provenance, ctx, turn.confirmed)
   const tracing = ctx.inTurns(traced(provenance, known, call, ctx))
   const { values, hits } = isPromise(tracing) ? await tracing : tracing
   // The runtime replaces secret tokens in tool arguments only, not in answers.
@@ -132,7 +133,6 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
     { integrity: 'trusted', confidentiality, ...(readers && { readers }), sources: [] },
     ...(secrets.length > 0 ? [secretLabel] : []),
   )
-  const turn = policy.turns.turnOf(ctx)
   const contract = policy.terms && !isAnswer(call.tool, ctx) ? await policy.turns.viewOf(call, ctx) : undefined
   return {
     call: { ...call, label },

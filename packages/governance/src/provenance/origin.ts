@@ -18,7 +18,7 @@ import { isTold } from './told-record.ts'
 
 /**
  * The origin of a value, from the best to the worst.
- * - `own`: the user wrote or approved it, or the instructions or a local tool's description contain it.
+ * - `own`: the user wrote or approved it, agreed to an answer that shows it, or the instructions or a local tool's description contain it.
  * - `trusted`: a trusted result contains it, or the model wrote it before it read untrusted content.
  * - `field`: it is in a field that no outsider can write.
  * - `value`: it is a whole value of an untrusted result.
@@ -35,7 +35,9 @@ export interface Knowledge {
   readonly provenance: Provenance
   /** The user's messages, in exact form. */
   readonly userTexts: readonly string[]
-  /** The names in them, in lower case. */
+  /** Answers of the agent that the user read and agreed to in the present turn, in exact form. */
+  readonly confirmed: readonly string[]
+  /** The names in the user's messages, in lower case. */
   readonly userNames: ReadonlySet<string>
   readonly instructions: string
   readonly tools: ReadonlyMap<string, ToolInfo>
@@ -56,10 +58,11 @@ function userTextOf(message: Message): string {
 }
 
 /** Returns the state that calls are judged by at this point of a run. */
-export function knowledgeOf(provenance: Provenance, ctx: HookContext): Knowledge {
+export function knowledgeOf(provenance: Provenance, ctx: HookContext, confirmed: readonly string[] = []): Knowledge {
   return {
     provenance,
     userTexts: ctx.intent.map(userTextOf),
+    confirmed: confirmed.map(exactForm),
     userNames: new Set(ctx.intent.flatMap(userNamesIn)),
     instructions: exactForm(ctx.instructions),
     tools: new Map(ctx.tools.map((tool) => [tool.name, tool])),
@@ -76,6 +79,7 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
     exact === '' ||
     isOwn(exact, known) ||
     (bare !== exact && isOwn(bare, known)) ||
+    known.confirmed.some((text) => holds(text, exact)) ||
     isFrozen(exact, known) ||
     (known.provenance.approved.size > 0 &&
       known.provenance.approved.has(approvalKey(tool.name, definitionHash(tool), value)))
