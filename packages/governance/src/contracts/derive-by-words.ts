@@ -10,6 +10,7 @@ import type { Clause } from './clause.ts'
 import { clausesOf, valuesIn } from './clause.ts'
 import { computation, deeds, delegation, lemmaOf, quantifier, relation, things } from './english.ts'
 import { isVerbRequested, requestImplies } from './implied-tool.ts'
+import { oncePerTool } from './once-per-tool.ts'
 
 /**
  * Returns the contract of a turn by its words, without a model: the same turn and tools give the same contract.
@@ -129,15 +130,7 @@ interface Purpose {
   readonly own: readonly string[]
 }
 
-const purposes = new WeakMap<ToolInfo, Purpose>()
-
-function purposeOf(tool: ToolInfo): Purpose {
-  let purpose = purposes.get(tool)
-  if (!purpose) purposes.set(tool, (purpose = readPurpose(tool)))
-  return purpose
-}
-
-function readPurpose(tool: ToolInfo): Purpose {
+const purposeOf = oncePerTool((tool): Purpose => {
   const name = keyWords(tool.name).map(lemmaOf)
   const [verb = '', ...rest] = name
   // The server of a remote tool chose its description.
@@ -163,7 +156,7 @@ function readPurpose(tool: ToolInfo): Purpose {
     own,
     ...(isOwnVerb && { ownVerb: verb }),
   }
-}
+})
 
 /** Returns whether a word is a form of a verb: `returning` of `return`. */
 function isFormOf(word: string, verb: string): boolean {

@@ -136,10 +136,10 @@ test('a folder of suites is replayed through the runtime and counted', async () 
 test('a further message of the human is a run of its own in the same session', async () => {
   const conversations = mkdtempSync(join(tmpdir(), 'conversations-'))
   const calls = [notice('Write to desk@town.example', 'user'), send('desk@town.example', 'user')]
-  const task = (id: string, text: string) => ({
+  const task = (id: string, next: string) => ({
     id,
     prompt: 'Read the board in the hall.',
-    turns: [{ text, said: 'The board names a desk.', before: 1 }],
+    turns: [{ text: next, said: 'The board names a desk.', before: 1 }],
     calls,
   })
   // The address of the mail is the human's only if the message after the first was one.
