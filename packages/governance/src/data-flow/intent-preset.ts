@@ -34,13 +34,17 @@ const steering: ReadonlySet<ArgRole> = new Set<ArgRole>(['destination', 'credent
 /** Characters of a rewritten span that turn an approval request into a denial. */
 const longEvidence = 32
 
-/** Restricts secret data to destinations whose readers are cleared for it. */
+/** Restricts secret data, and data whose label names its readers, to destinations whose readers are cleared for it. */
 export const confidentiality: DataFlowRule = (sink) => {
-  const { label } = sink.call
-  if (label.confidentiality !== 'secret' || sink.call.tool.effect !== 'egress') return undefined
+  const { label, tool } = sink.call
+  const isSecret = label.confidentiality === 'secret' && tool.effect === 'egress'
+  const hasReaders = label.confidentiality !== 'public' && label.readers !== undefined
+  if (!isSecret && !hasReaders) return undefined
   const destinations = sink.values.filter(({ role }) => role === 'destination')
   const closed = destinations.filter(({ value }) => !mayRead(sink, value))
   if (destinations.length > 0 && closed.length === 0) return undefined
+  // A write without a destination stays where its readers are.
+  if (destinations.length === 0 && tool.effect === 'write') return undefined
   const evidence = {
     sources: label.sources,
     destinations: closed.map(({ path, value }) => ({ path, value: brief(value) })),
@@ -50,7 +54,10 @@ export const confidentiality: DataFlowRule = (sink) => {
   if (foreign)
     return { deny: 'Confidential data may not go there. Leave it out, or use a destination of the user.', evidence }
   return {
-    ask: { reason: `${sink.call.tool.name} would send secret data to a reader without clearance`, evidence },
+    ask: {
+      reason: `${sink.call.tool.name} would send ${label.confidentiality} data to a reader without clearance`,
+      evidence,
+    },
   }
 }
 
