@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { connect, createServer as createSocketServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,6 +28,8 @@ import { attempt, eventsOf, loose, ofType, readBy } from './reading.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
+/** The Bun that `npm run matrix` installs. */
+const ofMatrix = join(root, 'matrix/node_modules/bun/bin/bun')
 
 async function n1({ claim }: CheckContext): Promise<string> {
   const script =
@@ -36,7 +39,9 @@ async function n1({ claim }: CheckContext): Promise<string> {
   })
   assert.equal(node.stdout, 'hello\n')
   await claim('Bun runs the same script', async () => {
-    const bun = await run('bun', ['--conditions=@provost/source', '-e', script], { cwd: root })
+    const bun = await run(existsSync(ofMatrix) ? ofMatrix : 'bun', ['--conditions=@provost/source', '-e', script], {
+      cwd: root,
+    })
     assert.equal(bun.stdout, 'hello\n')
   })
   return 'Node and Bun'

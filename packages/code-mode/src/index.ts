@@ -2,7 +2,7 @@ export type { Journal, JournalEntry } from './sandbox/journal.ts'
 export type { SandboxLimits } from './worker/limits.ts'
 export type { SandboxError } from './sandbox/sandbox-error.ts'
 export type { ScriptCall } from './sandbox/sandbox-options.ts'
-export { createSandbox, type Sandbox } from './sandbox/sandbox.ts'
+export { createSandbox, type Sandbox, type SandboxOptions } from './sandbox/sandbox.ts'
 export {
   type SandboxResult,
   type SandboxRunOptions,

@@ -8,6 +8,7 @@ export type {
   SandboxError,
   SandboxLimits,
   SandboxResult,
+  SandboxOptions,
   SandboxRunOptions,
   SandboxStats,
   ScriptCall,

@@ -1,5 +1,3 @@
-import { stripTypeScriptTypes } from 'node:module'
-
 import { GuestSyntaxError } from './engine.ts'
 
 /** A script is the body of an async function. The wrapper stays on the first line, so that line numbers are unchanged. */
@@ -31,11 +29,31 @@ export class ParserBroken extends GuestSyntaxError {
 /** The parser's codes for invalid scripts. Anything else it throws is a failure of the parser. */
 const refusals = new Set<unknown>(['ERR_INVALID_TYPESCRIPT_SYNTAX', 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX'])
 
+/** What Bun has in place of Node's parser. It writes the script anew, so positions are those of its own text. */
+declare const Bun: { readonly Transpiler: new (options: BunOptions) => { transformSync(source: string): string } }
+
+interface BunOptions {
+  readonly loader: 'ts'
+  readonly deadCodeElimination: false
+}
+
+function stripTypes(source: string): string {
+  if ('bun' in process.versions) {
+    try {
+      return new Bun.Transpiler({ loader: 'ts', deadCodeElimination: false }).transformSync(source)
+    } catch (error) {
+      throw new GuestSyntaxError(String(error), undefined, undefined)
+    }
+  }
+  return process.getBuiltinModule('node:module').stripTypeScriptTypes(source, { mode: 'strip' })
+}
+
 /** Removes the types and keeps the position of every character. Throws {@link GuestSyntaxError}. */
 function withoutTypes(wrapped: string): string {
   try {
-    return stripTypeScriptTypes(wrapped, { mode: 'strip' })
+    return stripTypes(wrapped)
   } catch (error) {
+    if (error instanceof GuestSyntaxError) throw error
     if (!(error instanceof Error && 'code' in error && refusals.has(error.code))) throw new ParserBroken()
     const [, line, before] = note.exec(error.stack ?? '') ?? []
     throw new GuestSyntaxError(
@@ -69,5 +87,5 @@ export function startScript(source: string, start: (js: string) => void): void {
 
 /** Loads the TypeScript parser, which is slow the first time. A worker does it ahead of need. */
 export function warmTypeScript(): void {
-  stripTypeScriptTypes('let ready: boolean', { mode: 'strip' })
+  stripTypes('let ready: boolean')
 }

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 
-import type { KnownKeys } from '@provost/core'
-import { ProvostError, checkOptions } from '@provost/core'
+import type { KnownKeys, ThreadIsolation } from '@provost/core'
+import { ProvostError, checkChoice, checkOptions } from '@provost/core'
 
 import type { SandboxLimits } from '../worker/limits.ts'
 import { limitsOf } from '../worker/limits.ts'
@@ -19,6 +19,21 @@ export interface Sandbox {
   /** Ends all runs and the threads. */
   close(): Promise<void>
 }
+
+/** Options of {@link createSandbox}. */
+export interface SandboxOptions {
+  readonly limits?: SandboxLimits | undefined
+  /** Threads for scripts. Default: one per core, at most 4. */
+  readonly workers?: number | undefined
+  /**
+   * What a script must break to reach this machine. Default `thread`: the engine, and a thread without access to files
+   * and processes. Runtimes that cannot restrict a thread (Bun, Deno) refuse it with `no-thread-isolation`. `engine`: the
+   * WebAssembly engine suffices.
+   */
+  readonly isolation?: ThreadIsolation | undefined
+}
+
+const sandboxKeys = { limits: true, workers: true, isolation: true } satisfies KnownKeys<SandboxOptions>
 
 const runKeys = {
   tools: true,
@@ -40,10 +55,10 @@ const runKeys = {
  *   tools: { add: ({ a, b }) => a + b },
  * })
  */
-export function createSandbox(
-  options: { readonly limits?: SandboxLimits | undefined; readonly workers?: number | undefined } = {},
-): Sandbox {
-  checkOptions(options, { limits: true, workers: true }, 'createSandbox')
+export function createSandbox(options: SandboxOptions = {}): Sandbox {
+  checkOptions(options, sandboxKeys, 'createSandbox')
+  const { isolation = 'thread' } = options
+  checkChoice(isolation, ['thread', 'engine'], 'isolation', 'createSandbox')
   const limits = limitsOf(options.limits)
   const workers = options.workers ?? Math.min(4, availableParallelism())
   if (!Number.isInteger(workers) || workers < 1) {
@@ -55,12 +70,14 @@ export function createSandbox(
   const running = new Set<() => void>()
   let closed = false
   let opening: Promise<WorkerPool> | undefined
-  const open = () => (opening ??= import('../worker/worker-pool.ts').then(({ openPool }) => openPool(workers, limits)))
+  const open = () =>
+    (opening ??= import('../worker/worker-pool.ts').then(({ openPool }) => openPool(workers, limits, isolation)))
   const opened = async (): Promise<WorkerPool> => {
     try {
       return await open()
     } catch (cause) {
       opening = undefined
+      if (cause instanceof ProvostError) throw cause
       throw new ProvostError('sandbox-unavailable', 'The threads of the sandbox did not start.', {
         hint: 'See the cause. The script did not run.',
         cause,

@@ -5,6 +5,7 @@ import {
   type KnownKeys,
   nearestName,
   ProvostError,
+  type ThreadIsolation,
   type ToolInfo,
 } from '@provost/core'
 
@@ -22,6 +23,8 @@ export interface CodeModeOptions {
   readonly limits?: SandboxLimits | undefined
   /** Threads for the scripts of the process. Default: one per core, at most 4. */
   readonly workers?: number | undefined
+  /** What a script must break to reach this machine: see {@link SandboxOptions}. Default `thread`. */
+  readonly isolation?: ThreadIsolation | undefined
   /** Names of the tools that scripts may call. Default: all except `modelOnly` tools, such as handoffs. */
   readonly include?: readonly string[] | undefined
   /** Names of tools that scripts may not call. The model calls them directly. */
@@ -34,9 +37,9 @@ const signatureTokens = 3000
 /** Agents of a process share the threads of their sandboxes. */
 const shared = new Map<string, Sandbox>()
 
-function sharedSandbox(limits: SandboxLimits, workers: number | undefined): Sandbox {
-  const key = JSON.stringify([Object.entries(limits).map(([name, value]) => [name, String(value)]), workers])
-  const sandbox = shared.get(key) ?? createSandbox({ limits, workers })
+function sharedSandbox(limits: SandboxLimits, { workers, isolation }: CodeModeOptions): Sandbox {
+  const key = JSON.stringify([Object.entries(limits).map(([name, value]) => [name, String(value)]), workers, isolation])
+  const sandbox = shared.get(key) ?? createSandbox({ limits, workers, isolation })
   shared.set(key, sandbox)
   return sandbox
 }
@@ -57,6 +60,7 @@ const optionKeys = {
   frozen: true,
   limits: true,
   workers: true,
+  isolation: true,
   include: true,
   exclude: true,
 } satisfies KnownKeys<CodeModeOptions>
@@ -89,7 +93,7 @@ function checkName(name: string, agent: { readonly name: string; readonly tools:
  */
 export function codeMode(options: CodeModeOptions = {}): Extension {
   checkOptions(options, optionKeys, 'codeMode')
-  const { frozen = false, include, exclude = [], workers } = options
+  const { frozen = false, include, exclude = [] } = options
   const limits = limitsOf(options.limits)
   const { toolCalls, wallMs } = limits
   // The agent limits parallel calls with slots. Calls that wait for a human must not block the others.
@@ -104,7 +108,7 @@ export function codeMode(options: CodeModeOptions = {}): Extension {
     name: 'code-mode',
     asks: false,
     tools: [
-      codeExecute({ sandbox: () => sharedSandbox(inside, workers), tools: () => tools, wallMs }),
+      codeExecute({ sandbox: () => sharedSandbox(inside, options), tools: () => tools, wallMs }),
       codeSearch(() => tools),
     ],
     init(agent) {

@@ -3,6 +3,8 @@ import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import type { ThreadIsolation } from '@provost/core'
+import { threadFlags } from '@provost/core'
 import { Piscina } from 'piscina'
 
 import { engineExports, memoryImport } from '../engine/engine-exports.ts'
@@ -37,8 +39,10 @@ export interface Assignment {
   cancel(): void
 }
 
-const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
-const worker = new URL(`./sandbox.worker${extension}`, import.meta.url)
+/** Not `import.meta.url` itself, from which bundlers would take the file for one of theirs. */
+const here = import.meta.url
+const extension = here.endsWith('.ts') ? '.ts' : '.js'
+const worker = new URL(`./sandbox.worker${extension}`, here)
 
 /** Folders from which a worker reads its own code. All other files are closed to it. */
 async function ownFolders(): Promise<string[]> {
@@ -47,16 +51,19 @@ async function ownFolders(): Promise<string[]> {
   return [...new Set([...folders, ...(await Promise.all(folders.map((folder) => realpath(folder))))])]
 }
 
+/** Put together, because a bundler takes the literal name for a module of its own. */
+const engineFile = ['quickjs-wasi', 'quickjs.wasm'].join('/')
 let compiled: Promise<EngineCode> | undefined
 
 async function compile(): Promise<EngineCode> {
-  const engine = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
+  const engine = await readFile(createRequire(import.meta.url).resolve(engineFile))
   const { bytes, pages } = trimWasm(engine, engineExports, memoryImport)
   return { wasm: await WebAssembly.compile(Buffer.from(bytes)), pages }
 }
 
 /** Starts `workers` threads and prepares each for its first script. */
-export async function openPool(workers: number, limits: Limits): Promise<WorkerPool> {
+export async function openPool(workers: number, limits: Limits, isolation: ThreadIsolation): Promise<WorkerPool> {
+  const execArgv = [...threadFlags(isolation, await ownFolders(), 'codeMode')]
   const code = await (compiled ??= compile())
   const pool = new Piscina<Serving | 'prepare', void>({
     filename: worker.href,
@@ -64,7 +71,7 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
     maxThreads: workers,
     env: {},
     argv: [],
-    execArgv: ['--no-warnings', '--permission', ...(await ownFolders()).map((folder) => `--allow-fs-read=${folder}`)],
+    execArgv,
     resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
     workerData: { code, limits } satisfies WorkerSetup,
   })

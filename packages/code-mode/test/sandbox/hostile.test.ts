@@ -175,7 +175,7 @@ describe('a sandbox', () => {
       init: (id, type) => type === 'WORKER' && threads.add(id),
       destroy: (id) => threads.delete(id),
     }).enable()
-    const never = openPool(1, limitsOf({ stackBytes: 1 }))
+    const never = openPool(1, limitsOf({ stackBytes: 1 }), 'thread')
     await expect(never).rejects.toThrow('call stack')
     await expect.poll(() => threads.size).toBe(0)
     hook.disable()

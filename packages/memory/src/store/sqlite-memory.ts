@@ -49,9 +49,9 @@ const schema = `
   -- Few segments: each costs every query a look.
   insert into postings (postings, rank) values ('automerge', 2);`
 
-const newest = 'select rowid from postings where postings match ?1 order by rowid desc limit ?2'
-const heldThen = `select p.rowid from postings p cross join items i on i.no = p.rowid where p.postings match ?1
-  and i.valid_from <= ?3 and (i.valid_to is null or i.valid_to > ?3) order by p.rowid desc limit ?2`
+const newest = 'select rowid from postings where postings match ? order by rowid desc limit ?'
+const heldThen = `select p.rowid from postings p cross join items i on i.no = p.rowid where p.postings match ?
+  and i.valid_from <= ? and (i.valid_to is null or i.valid_to > ?) order by p.rowid desc limit ?`
 
 const optionKeys = {
   busyMs: true,
@@ -244,9 +244,10 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
 
     list: async ({ key, after, limit, ...filter }) =>
       items(
-        `where ${onShelves} and (?4 is null or i.key = ?4)
-          and i.no > coalesce((select no from items where id = ?5), 0) order by i.no limit ?6`,
+        `where ${onShelves} and (? is null or i.key = ?)
+          and i.no > coalesce((select no from items where id = ?), 0) order by i.no limit ?`,
         ...filterValues(filter),
+        key ?? null,
         key ?? null,
         after ?? null,
         limit,
@@ -280,8 +281,8 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
           all(
             `select group_concat(rowid) from (${at === undefined ? newest : heldThen})`,
             match,
+            ...(at === undefined ? [] : [at, at]),
             most + 1,
-            ...(at === undefined ? [] : [at]),
           )[0] ?? []
         const nos = typeof found === 'string' ? found.split(',').map(Number) : []
         return { nos: nos.slice(0, most), all: nos.length <= most }
@@ -291,14 +292,15 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
 
     candidates: async (nos, shelves, reach) => {
       const query = `with chosen as materialized (
-          select ${candidateColumns} from items i where i.no in (select value from json_each(?1)))
+          select ${candidateColumns} from items i where i.no in (select value from json_each(?)))
         select * from chosen
         union all
         select ${candidateColumns} from chosen c
-          cross join items i on i.session = c.session and i.turn between c.turn - ?3 and c.turn + ?3 and i.turn <> c.turn
-        where i.shelf in (select value from json_each(?2))`
+          cross join items i on i.session = c.session and i.turn between c.turn - ? and c.turn + ? and i.turn <> c.turn
+        where i.shelf in (select value from json_each(?))`
       // The query returns a turn between two others twice.
-      return [...new Map(all(query, list(nos), list(shelves), reach).map((row) => [row[0], candidateOf(row)])).values()]
+      const found = all(query, list(nos), reach, reach, list(shelves))
+      return [...new Map(found.map((row) => [row[0], candidateOf(row)])).values()]
     },
 
     putVector: async (no, model, vector) => vectors.put(no, model, vector),
@@ -323,8 +325,8 @@ function open(path: string, timeout: number): DatabaseSync {
       // Only the owner may read the file. The files that SQLite creates next to it get the same mode.
       closeSync(openSync(path, 'a', 0o600))
     }
-    // Node's permission model forbids extensions. Without it, extensions are allowed for sqlite-vec only.
-    const allowExtension = !('permission' in process)
+    // Node's permission model forbids extensions, and Deno has none. Elsewhere they are allowed for sqlite-vec only.
+    const allowExtension = !('permission' in process) && 'enableLoadExtension' in Database.prototype
     db = new Database(path, { timeout, allowExtension })
     if (allowExtension) db.enableLoadExtension(false)
     db.exec(

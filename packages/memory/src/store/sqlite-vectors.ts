@@ -17,8 +17,8 @@ export interface SqliteVectors {
 
 // Read from the items of the shelves to their vectors, so that other shelves cost nothing.
 const stored = `from items i cross join vectors v on v.no = i.no
-  where i.shelf in (select value from json_each(?1)) and v.model = ?2
-    and i.valid_from <= ?3 and (i.valid_to is null or i.valid_to > ?3)`
+  where i.shelf in (select value from json_each(?)) and v.model = ?
+    and i.valid_from <= ? and (i.valid_to is null or i.valid_to > ?)`
 
 /**
  * Keeps embeddings as bytes next to the items, so that any SQLite client can read and delete them. Compares them with
@@ -32,19 +32,20 @@ export function sqliteVectors(db: DatabaseSync, rows: Rows, mode: VectorMode): S
     // Skip an item that was forgotten while its embedding was computed.
     put: (no, model, vector) =>
       void rows(
-        'insert or replace into vectors select ?1, ?2, ?3 where exists (select 1 from items where no = ?1)',
+        'insert or replace into vectors select ?, ?, ? where exists (select 1 from items where no = ?)',
         no,
         model,
         toBytes(vector),
+        no,
       ),
 
     async nearest({ shelves, model, vector, at, limit }) {
-      const on = [JSON.stringify(shelves), model, at] as const
+      const on = [JSON.stringify(shelves), model, at, at] as const
       const bytes = toBytes(vector)
       if (await extended()) {
-        const query = `select v.no, vec_distance_cosine(v.bytes, ?4) as distance ${stored}
-          and length(v.bytes) = length(?4) order by distance is null, distance, v.no desc limit ?5`
-        return rows(query, ...on, bytes, limit).map(nearOf)
+        const query = `select v.no, vec_distance_cosine(v.bytes, ?) as distance ${stored}
+          and length(v.bytes) = length(?) order by distance is null, distance, v.no desc limit ?`
+        return rows(query, bytes, ...on, bytes, limit).map(nearOf)
       }
       const found = rows(`select v.no, v.bytes ${stored} order by v.no desc limit ${mostCompared}`, ...on)
       return nearestOf(

@@ -1,7 +1,7 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { findPackageJSON } from 'node:module'
-import { dirname, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 import { isRecord } from '@provost/core'
 
@@ -25,25 +25,25 @@ export function packageOf(provider: string): string {
  * @returns its exports, or `undefined` when it is not installed.
  */
 export async function loadInstalled(name: string): Promise<Readonly<Record<string, unknown>> | undefined> {
-  const from = [pathToFileURL(resolve('_')).href, import.meta.url]
   const script = process.argv[1]
-  if (script) from.splice(1, 0, pathToFileURL(resolve(script)).href)
-  for (const base of from) {
-    const manifest = manifestOf(name, base)
+  const from = [process.cwd(), ...(script ? [dirname(resolve(script))] : []), dirname(fileURLToPath(import.meta.url))]
+  for (const folder of from) {
+    const manifest = manifestOf(name, folder)
     if (!manifest) continue
     const entry = entryOf(await readFile(manifest, 'utf8'))
-    const exports: unknown = await import(pathToFileURL(resolve(dirname(manifest), entry)).href)
+    const file = pathToFileURL(resolve(dirname(manifest), entry)).href
+    const exports: unknown = await import(/* webpackIgnore: true */ /* @vite-ignore */ file)
     return isRecord(exports) ? exports : {}
   }
   return undefined
 }
 
-function manifestOf(name: string, base: string): string | undefined {
-  try {
-    return findPackageJSON(name, base)
-  } catch {
-    return undefined
-  }
+/** Looks in `node_modules` of the folder and of all above it. Not every runtime has `findPackageJSON` of Node. */
+function manifestOf(name: string, folder: string): string | undefined {
+  const manifest = join(folder, 'node_modules', name, 'package.json')
+  if (existsSync(manifest)) return manifest
+  const above = dirname(folder)
+  return above === folder ? undefined : manifestOf(name, above)
 }
 
 /**

@@ -184,14 +184,14 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   function updateSummary(name: string, log: Held, { started: origin, status }: RunChange): void {
     if (!origin) return void sql('update logs set status = ? where no = ?').run(status, log.no)
     sql(
-      `update logs set status = ?2, kind = coalesce(kind, ?3), origin = case when kind is null then ?4 else origin end,
-         principal = case when kind is null then ?5 else principal end where no = ?1`,
+      `update logs set status = ?, kind = coalesce(kind, ?), origin = case when kind is null then ? else origin end,
+         principal = case when kind is null then ? else principal end where no = ?`,
     ).run(
-      log.no,
       status,
       origin.child ? 'child' : 'session',
       JSON.stringify({ id: name, ...origin }),
       origin.principal === undefined ? null : nameKey(origin.principal),
+      log.no,
     )
   }
 

@@ -82,9 +82,9 @@ function removeLogs({ sql }: SqliteFile, sessionId: string): readonly string[] {
     sql('delete from entries where place between ? and ?').run(...span)
     // A blob that was put again after this log mentioned it may be about to be mentioned by another log.
     sql(
-      `delete from blobs where hash in (select hash from mentions as own where log = ?1 and put <= own.at
-         and not exists (select 1 from mentions as other where other.hash = own.hash and other.log <> ?1))`,
-    ).run(no)
+      `delete from blobs where hash in (select hash from mentions as own where log = ? and put <= own.at
+         and not exists (select 1 from mentions as other where other.hash = own.hash and other.log <> ?))`,
+    ).run(no, no)
     sql('delete from mentions where log = ?').run(no)
     sql('delete from passing where log = ?').run(nameKey(name))
     sql('delete from logs where no = ?').run(no)

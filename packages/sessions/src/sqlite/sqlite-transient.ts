@@ -7,10 +7,10 @@ import { row, rows } from './sqlite-log.ts'
 
 /** Size of a log's pieces. `count` and `length` are running totals: the last piece less those before the first. */
 const headSql = `select
-  (select count from passing where log = ?1 order by at desc, first desc limit 1),
-  (select length from passing where log = ?1 order by at desc, first desc limit 1),
-  (select count - 1 from passing where log = ?1 order by at, first limit 1),
-  (select length - length(body) from passing where log = ?1 order by at, first limit 1)`
+  (select count from passing where log = ? order by at desc, first desc limit 1),
+  (select length from passing where log = ? order by at desc, first desc limit 1),
+  (select count - 1 from passing where log = ? order by at, first limit 1),
+  (select length - length(body) from passing where log = ? order by at, first limit 1)`
 
 /**
  * Returns the buffer of transient events, in a table beside the logs.
@@ -24,7 +24,9 @@ export function sqliteTransient(
   function keepOne(piece: TransientPiece): boolean {
     const { log, offset, from, to, body } = piece
     const key = nameKey(log)
-    const [count = 0, length = 0, countBefore = 0, lengthBefore = 0] = (row(sql(headSql), key) ?? []).map(Number)
+    const [count = 0, length = 0, countBefore = 0, lengthBefore = 0] = (
+      row(sql(headSql), key, key, key, key) ?? []
+    ).map(Number)
     if (!addTransient({ count: count - countBefore, length: length - lengthBefore }, piece)) return false
     sql('insert or ignore into passing values (?, ?, ?, ?, ?, ?, ?)').run(
       key,

@@ -1,7 +1,7 @@
 import path from 'node:path'
 
-import { checkOptions } from '@provost/core'
-import type { ExecResult, KnownKeys, Runtime } from '@provost/core'
+import { checkChoice, checkOptions } from '@provost/core'
+import type { ExecResult, KnownKeys, Runtime, ThreadIsolation } from '@provost/core'
 
 import { createPosixFiles } from '../runtime/posix-files.ts'
 import type { PosixFiles } from '../runtime/posix-files.ts'
@@ -17,12 +17,19 @@ export interface JustBashRuntimeOptions {
   readonly cwd?: string
   /** Variables that commands get. */
   readonly env?: Readonly<Record<string, string>>
+  /**
+   * What a command must break to reach this machine. Default `thread`: the interpreter, and a thread without access to
+   * files and processes. Runtimes that cannot restrict a thread (Bun, Deno) refuse it with `no-thread-isolation`. `engine`:
+   * the interpreter suffices.
+   */
+  readonly isolation?: ThreadIsolation
 }
 
 const optionKeys = {
   files: true,
   cwd: true,
   env: true,
+  isolation: true,
 } satisfies KnownKeys<JustBashRuntimeOptions>
 /** The exit code of a command that was killed, as of SIGKILL. */
 const killedExitCode = 137
@@ -44,9 +51,10 @@ const killedExitCode = 137
  */
 export function justBashRuntime(options: JustBashRuntimeOptions = {}): Runtime {
   checkOptions(options, optionKeys, 'justBashRuntime')
-  const { cwd = '/work', files = {}, env = {} } = options
+  const { cwd = '/work', files = {}, env = {}, isolation = 'thread' } = options
+  checkChoice(isolation, ['thread', 'engine'], 'isolation', 'justBashRuntime')
   const named = Object.entries(files).map(([name, data]) => [path.posix.resolve(cwd, name), data])
-  const thread = createShellThread({ cwd, files: Object.fromEntries(named) })
+  const thread = createShellThread({ cwd, isolation, files: Object.fromEntries(named) })
   const within: PosixFiles = {
     realpath: (at) => thread.run('realpath', at),
     facts: (at) => thread.run('facts', at),

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 
-import { ProvostError } from '@provost/core'
+import type { ThreadIsolation } from '@provost/core'
+import { ProvostError, threadFlags } from '@provost/core'
 
 import { maxOutputBytes } from '../runtime/process.ts'
 import type { KeptEntry, ShellReply, ShellSetup, ShellTask, ShellTasks } from './shell-task.ts'
@@ -38,11 +39,17 @@ const idleMs = 10_000
 const startMs = 30_000
 const longestTimerMs = 2 ** 31 - 1
 
-const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
-const program = new URL(`./just-bash.worker${extension}`, import.meta.url)
+/** Not `import.meta.url` itself, from which bundlers would take the file for one of theirs. */
+const here = import.meta.url
+const extension = here.endsWith('.ts') ? '.ts' : '.js'
+const program = new URL(`./just-bash.worker${extension}`, here)
 
 /** Makes the thread of one runtime. */
-export function createShellThread({ cwd, files }: Pick<ShellSetup, 'cwd' | 'files'>): ShellThread {
+export function createShellThread({
+  cwd,
+  files,
+  isolation,
+}: Pick<ShellSetup, 'cwd' | 'files'> & { readonly isolation: ThreadIsolation }): ShellThread {
   /** The changes by commands, by path. This is the primary state; each thread has a copy. */
   const kept = new Map<string, KeptEntry>()
   let worker: Worker | undefined
@@ -61,7 +68,7 @@ export function createShellThread({ cwd, files }: Pick<ShellSetup, 'cwd' | 'file
       env: {},
       argv: [],
       // The thread reads its own code, and cannot write, start processes or load native code.
-      execArgv: ['--no-warnings', '--permission', '--allow-fs-read=*'],
+      execArgv: [...threadFlags(isolation, ['*'], 'justBashRuntime')],
       resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
       // Whatever it prints is not this process's.
       stdout: true,

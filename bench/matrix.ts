@@ -1,0 +1,205 @@
+import { execFile } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+
+const help = `Installs the packed packages in an empty folder and uses them on each runtime.
+
+Usage: npm run matrix -- [options]
+
+  --only NAME   runtimes whose name contains this; repeatable
+  --write       writes the table into docs/runtimes.md
+  --json        one JSON object on stdout, nothing else
+  --help        this text
+
+The runtimes come into bench/matrix/node_modules, by the first use. The exit code is 1 where a check fails.
+`
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '..')
+const home = join(import.meta.dirname, 'matrix')
+const installed = join(home, 'node_modules')
+
+/** A runtime: its name in the table, its program and the arguments before the file. */
+interface Runtime {
+  readonly name: string
+  readonly program: string
+  readonly args: readonly string[]
+}
+
+const runtimes: readonly Runtime[] = [
+  { name: 'Node 22.18', program: join(installed, 'node-22.18/bin/node'), args: [] },
+  { name: 'Node 24.0', program: join(installed, 'node-24.0/bin/node'), args: [] },
+  { name: `Node ${process.versions.node.split('.').slice(0, 2).join('.')}`, program: process.execPath, args: [] },
+  { name: 'Bun', program: join(installed, 'bun/bin/bun'), args: [] },
+  { name: 'Deno', program: join(installed, 'deno/deno'), args: ['run', '--allow-all', '--quiet'] },
+]
+
+/** An application in an empty folder: what it installs beside the packed packages, and the program that checks it. */
+interface Application {
+  readonly program: string
+  readonly dependencies: Readonly<Record<string, string>>
+  /** Packed packages that it names itself. Default: all. */
+  readonly packed?: readonly string[]
+  /** Only the Node that runs the matrix tries it. */
+  readonly once?: true
+}
+
+const everyday: Application = { program: 'checks.mjs', packed: ['provost'], dependencies: { 'just-bash': '^3.4.0' } }
+const typed: Application = {
+  program: 'types.mjs',
+  dependencies: { '@types/node': '^24.19.2', typescript: '^7.0.2' },
+}
+const bundled: Application = {
+  program: 'bundlers.mjs',
+  packed: ['provost'],
+  dependencies: { esbuild: '^0.28.2', vite: '^8.3.8', webpack: '^5.112.0' },
+  once: true,
+}
+const traced: readonly Application[] = [
+  { '@opentelemetry/api': '1.9.1', '@opentelemetry/sdk-trace-base': '^2.12.0' },
+  { '@opentelemetry/api': '^1.10.0', '@opentelemetry/sdk-trace': '^3.1.1' },
+].map((dependencies) => ({ program: 'telemetry.mjs', packed: ['provost', '@provost/telemetry'], dependencies }))
+
+/** What came of one check on one runtime. */
+interface Outcome {
+  readonly check: string
+  readonly ok: boolean
+  readonly seen?: string
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', multiple: true, default: [] },
+      write: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) {
+    process.stdout.write(help)
+    return
+  }
+  const asked = runtimes.filter(
+    ({ name }) => values.only.length === 0 || values.only.some((part) => name.includes(part)),
+  )
+  if (asked.length === 0) {
+    process.stderr.write(`--only names no runtime: ${runtimes.map(({ name }) => name).join(', ')}.\n`)
+    process.exitCode = 2
+    return
+  }
+  const say = (line: string): void => void process.stderr.write(`${line}\n`)
+  if (!existsSync(join(installed, '.modules.yaml'))) {
+    say('Installing the runtimes into bench/matrix, this once.')
+    await run('pnpm', ['install', '--dir', home, '--frozen-lockfile'])
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'provost-matrix-'))
+  try {
+    say('Packing the packages and installing them in empty folders.')
+    const tarballs = await pack(folder)
+    const programs: { readonly file: string; readonly once?: true }[] = []
+    for (const [n, application] of [everyday, ...traced, typed, bundled].entries()) {
+      const file = await install(application, join(folder, String(n)), tarballs)
+      programs.push({ file, ...(application.once && { once: true }) })
+    }
+    const table = new Map<string, readonly Outcome[]>()
+    for (const runtime of asked) {
+      const tried = programs.filter(({ once }) => !once || runtime.program === process.execPath)
+      const outcomes = (await Promise.all(tried.map(({ file }) => tryOn(runtime, file)))).flat()
+      table.set(runtime.name, outcomes)
+      const faults = outcomes.filter(({ ok }) => !ok)
+      say(`${runtime.name}: ${outcomes.length - faults.length} of ${outcomes.length}`)
+      for (const { check, seen } of faults) say(`  ${check}: ${seen}`)
+      if (faults.length > 0) process.exitCode = 1
+    }
+    const rows = pageRows(table)
+    if (values.json)
+      process.stdout.write(`${JSON.stringify({ bench: 'matrix', outcomes: Object.fromEntries(table) })}\n`)
+    else process.stdout.write(`${rows}\n`)
+    if (values.write) writePage(rows)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Packs the packages as for the registry. @returns the tarballs, by name of the package. */
+async function pack(folder: string): Promise<Readonly<Record<string, string>>> {
+  await run('pnpm', ['--filter', './packages/*', '-r', 'pack', '--pack-destination', folder], { cwd: root })
+  const tarballs: Record<string, string> = {}
+  for (const manifest of globSync('packages/*/package.json', { cwd: root })) {
+    const { name, version } = JSON.parse(readFileSync(join(root, manifest), 'utf8')) as {
+      name: string
+      version: string
+    }
+    tarballs[name] = `file:${join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)}`
+  }
+  return tarballs
+}
+
+/** Makes an application whose packages of this repository are the packed ones. @returns the path of its program. */
+async function install(
+  { program, packed, dependencies }: Application,
+  folder: string,
+  tarballs: Readonly<Record<string, string>>,
+): Promise<string> {
+  mkdirSync(folder)
+  const own = packed ? Object.fromEntries(packed.map((name) => [name, tarballs[name]])) : tarballs
+  const manifest = { private: true, type: 'module', dependencies: { ...own, ...dependencies } }
+  const settings = {
+    overrides: tarballs,
+    nodeLinker: 'hoisted',
+    pmOnFail: 'ignore',
+    permissions: { esbuild: { build: false }, '@mongodb-js/zstd': { build: false }, 'node-liblzma': { build: false } },
+  }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  writeFileSync(join(folder, 'pnpm-workspace.yaml'), JSON.stringify(settings))
+  for (const name of [program, 'mcp-server.mjs']) copyFileSync(join(home, name), join(folder, name))
+  await run('pnpm', ['install', '--prefer-offline'], { cwd: folder })
+  return join(folder, program)
+}
+
+async function tryOn({ program, args }: Runtime, file: string): Promise<readonly Outcome[]> {
+  const ran = await run(program, [...args, file], { cwd: dirname(file), timeout: 120_000 }).catch(
+    (failed: { readonly stdout: string; readonly stderr: string }) => failed,
+  )
+  const outcomes = ran.stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{"check"'))
+    .map((line): Outcome => JSON.parse(line) as Outcome)
+  return outcomes.length > 0
+    ? outcomes
+    : [{ check: `start ${basename(file)}`, ok: false, seen: ran.stderr.slice(0, 500) }]
+}
+
+function pageRows(table: ReadonlyMap<string, readonly Outcome[]>): string {
+  const checks = [...new Set([...table.values()].flatMap((outcomes) => outcomes.map(({ check }) => check)))]
+  const names = [...table.keys()]
+  const mark = (name: string, check: string): string => {
+    const outcome = table.get(name)?.find((one) => one.check === check)
+    return outcome ? (outcome.ok ? 'yes' : '**no**') : ''
+  }
+  return [
+    `| on | ${names.join(' | ')} |`,
+    `| --- |${' --- |'.repeat(names.length)}`,
+    ...checks.map((check) => `| ${check} | ${names.map((name) => mark(name, check)).join(' | ')} |`),
+  ].join('\n')
+}
+
+function writePage(rows: string): void {
+  const page = join(root, 'docs/runtimes.md')
+  const text = readFileSync(page, 'utf8')
+  writeFileSync(page, text.replace(/\n\| on +\|[^]*?\n(?!\|)/u, `\n${rows}\n`))
+}
+
+await main()
