@@ -320,6 +320,7 @@ export {
   reportPolicy,
   sanitizeInbound,
   testPolicy,
+  trustedOutputs,
   verifyAudit,
 } from '@provost/governance'
 export type {
@@ -351,6 +352,7 @@ export type {
   PolicyReport,
   PolicyTest,
   PolicyTextOptions,
+  OutputTrust,
   ProtocolGuardOptions,
   QuestionCount,
   QuestionGroup,

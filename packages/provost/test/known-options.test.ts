@@ -343,6 +343,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       (more) => governance.causalityMonitor({ capabilities: { clerk: { effects: ['read'], ...more } } }),
     ],
     createTaintIndex: [(more) => governance.createTaintIndex({ minSpan: 20, ...more })],
+    trustedOutputs: { unchecked: 'Of names of tools: each is looked for before the first run.' },
     dataFlowPolicy: [(more) => governance.dataFlowPolicy({ mode: 'enforce', ...more })],
     deleteFromAudit: [(more) => governance.deleteFromAudit('', { entries: [], by: 'x', ...more })],
     escapeFor: 'no options',

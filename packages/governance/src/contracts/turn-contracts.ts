@@ -63,7 +63,7 @@ export function turnContracts({ planner }: ContractOptions): TurnContracts {
   }
 
   async function derive(ctx: HookContext, top: HookContext, turn: Turn): Promise<Contract> {
-    const words = deriveByWords(turn.messages, ctx.tools)
+    const words = deriveByWords(turn.messages, ctx.tools, turn.confirmed)
     if (!planner || turn.messages.length === 0) return words
     const model = planner === true ? undefined : planner
     try {

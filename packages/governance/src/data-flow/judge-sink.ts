@@ -4,7 +4,6 @@ import { isPromise, isRecord, joinLabels, ProvostError } from '@provost/core'
 import type { Amounts, SessionCounters } from '../contracts/session-counters.ts'
 import type { ContractOptions, TurnContracts } from '../contracts/turn-contracts.ts'
 import type { Turn } from '../contracts/turn.ts'
-import { argumentOrigins } from '../provenance/argument-origin.ts'
 import { roleValuesOf } from '../provenance/argument-role.ts'
 import type { DataFlowRule, Implied, RuleAnswer, Sink, TracedValue } from '../provenance/data-flow-rule.ts'
 import { knowledgeOf, originSteps } from '../provenance/origin.ts'
@@ -13,11 +12,13 @@ import type { Provenance } from '../provenance/provenance-state.ts'
 import { provenanceFold } from '../provenance/provenance.ts'
 import { secretArguments, secretLabel } from '../provenance/secret-argument.ts'
 import { forgetForms } from '../wording/exact-form.ts'
+import { argumentOrigins } from './argument-origin.ts'
 import { impliedByContract } from './contract-intent.ts'
 import { excessOf, prohibitionOf } from './contract-rule.ts'
 import { grantsOf } from './evidence.ts'
 import { impliedByWords, settledIntent } from './intent-match.ts'
 import type { IntentFunction } from './intent-match.ts'
+import { continuesCall } from './issued-value.ts'
 import { valueEvidence } from './value-evidence.ts'
 
 /** What a policy judges sinks by. */
@@ -146,7 +147,8 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
   const provenance = isPromise(folding) ? await folding : folding
   if (!provenance)
     throw new ProvostError('empty-log', 'The log is empty, so the data-flow policy cannot judge the call.')
-  const known = knowledgeOf(provenance, ctx)
+  const turn = policy.turns.turnOf(ctx)
+  const known = knowledgeOf(provenance, ctx, turn.confirmed)
   const tracing = ctx.inTurns(traced(provenance, known, call, ctx))
   const { values, hits } = isPromise(tracing) ? await tracing : tracing
   // The runtime replaces secret tokens in tool arguments only, not in answers.
@@ -158,7 +160,6 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
     { integrity: 'trusted', confidentiality, ...(readers && { readers }), sources: [] },
     ...(secrets.length > 0 ? [secretLabel] : []),
   )
-  const turn = policy.turns.turnOf(ctx)
   const contract = policy.terms && !isAnswer(call.tool, ctx) ? await policy.turns.viewOf(call, ctx) : undefined
   return {
     call: { ...call, label },
@@ -166,7 +167,9 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
     hits,
     secrets,
     implied: contract
-      ? impliedByContract(call.tool, contract, known, values)
+      ? continuesCall(call.tool, values, known)
+        ? 'asked'
+        : impliedByContract(call.tool, contract, known, values)
       : await impliedOf(policy, call.tool, ctx, turn, known, values),
     ...(contract && { contract }),
     turn: turn.messages,

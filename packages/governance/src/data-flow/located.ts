@@ -1,9 +1,9 @@
 import type { Steps } from '@provost/core'
 
 import type { Leaf } from '../provenance/leaf.ts'
-import { sourcesWithSteps } from '../provenance/origin.ts'
 import { collect, jsonOf } from '../provenance/output-value.ts'
 import type { Provenance } from '../provenance/provenance-state.ts'
+import { sourcesWithSteps } from '../provenance/source.ts'
 import type { Source, SourcePlace } from '../provenance/source.ts'
 import { placeOfLetters, placeOfValue } from '../text/letters-place.ts'
 import { looseForm } from '../wording/exact-form.ts'

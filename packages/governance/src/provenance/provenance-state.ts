@@ -24,6 +24,12 @@ export interface Provenance extends LeafIndex {
    * contributes its literals only: `mail.id` in code is not a host.
    */
   readonly cleanInputs: string[]
+  /** Values of other calls that the model wrote before it read untrusted content, in exact form. */
+  readonly cleanValues: Set<string>
+  /** Keys of records, in loose form, that the model used in a call before a text mentioned the record. */
+  readonly chosen: Set<string>
+  /** Values of calls that a human approved since the last run began, in exact form. */
+  readonly approvedNow: Set<string>
   readonly waits: Map<string, EntryOf<'wait'>>
   /** The handoffs that took place, in order. */
   readonly handoffs: { readonly to: string; readonly entry: Pick<Entry, 'id' | 'offset' | 'runId'> }[]
@@ -55,6 +61,9 @@ export function emptyProvenance(): Provenance {
     untrustedRead: false,
     calls: new Map(),
     cleanInputs: [],
+    cleanValues: new Set(),
+    chosen: new Set(),
+    approvedNow: new Set(),
     waits: new Map(),
     handoffs: [],
     children: new Map(),

@@ -1,4 +1,4 @@
-import type { Entry, EntryOf, Fold, Message, Steps } from '@provost/core'
+import type { Entry, EntryOf, Fold, Json, Message, Steps } from '@provost/core'
 import {
   assertNever,
   fillLabel,
@@ -12,13 +12,15 @@ import {
   untrustedLabel,
 } from '@provost/core'
 
-import { exactForm, exactFormSteps, looseFormSteps } from '../wording/exact-form.ts'
+import { exactForm, exactFormSteps, looseForm, looseFormSteps } from '../wording/exact-form.ts'
+import { mostInRecord } from './leaf.ts'
 import { collect, longestJson } from './output-value.ts'
 import type { Provenance } from './provenance-state.ts'
 import { approvalKey, emptyProvenance, noteLabel } from './provenance-state.ts'
 import { addOutput } from './read-output.ts'
-import { shelve } from './source.ts'
+import { shelve, sourcesWith } from './source.ts'
 import type { SourcePlace } from './source.ts'
+import { isMentioned, isTold } from './told-record.ts'
 
 /**
  * Folds a log into what its session has read. The state grows in place: each reader of a log starts empty and keeps a
@@ -65,6 +67,8 @@ function* read(state: Provenance, entry: Entry): Steps<void> {
       if (entry.denied === undefined) state.handoffs.push({ to: entry.to, entry: placeOf(entry) })
       break
     case 'run':
+      if (entry.op === 'started') state.approvedNow.clear()
+      break
     case 'attempt':
     case 'tail':
     case 'memo':
@@ -98,13 +102,38 @@ function* readAnswer(state: Provenance, entry: EntryOf<'message'>): Steps<void> 
   for (const part of message.content) {
     if (part.type === 'tool-call') {
       const { callId, toolName, input } = part
-      state.calls.set(callId, { toolName, input, clean: labelOf(message).integrity === 'trusted' })
+      const clean = labelOf(message).integrity === 'trusted'
+      state.calls.set(callId, { toolName, input, clean })
+      yield* keepChoices(state, input, clean)
     }
     // The result of a provider's own tool comes from outside and has no separate entry.
     if (part.type === 'tool-result')
       yield* addOutput(state, part.toolName, part.output, labelOf({ role: 'tool', content: [part] }), {
         place: { entry: placeOf(entry), content: part.output, callId: part.callId },
       })
+  }
+}
+
+/** Characters of the longest value that is kept, and values that are kept. */
+const longestClean = 300
+const mostClean = 10_000
+
+/** Returns whether a trusted result has a value that is a key. */
+function isTrustedKey({ trusted }: Provenance, value: string): boolean {
+  return value.length <= 64 && /\d/.test(value) && sourcesWith(trusted, exactForm(value)).length > 0
+}
+
+/** Keeps the values of a call that no outsider can have chosen: no untrusted content was read, or none tells of the record. */
+function* keepChoices(state: Provenance, input: Json, clean: boolean): Steps<void> {
+  for (const { value } of yield* collect(input, trustedLabel, undefined)) {
+    if (value.length > longestClean) continue
+    if (clean && state.cleanValues.size < mostClean) state.cleanValues.add(exactForm(value))
+    if (clean || state.chosen.size >= mostClean) continue
+    const key = looseForm(value)
+    const leaves = (state.leaves.get(key) ?? []).filter(({ systemMade }) => systemMade)
+    const isFree = leaves.some((leaf) => leaf.record.length <= mostInRecord && !isTold(leaf, value, state))
+    if (isFree || (isTrustedKey(state, value) && !isMentioned(value, state))) state.chosen.add(key)
+    yield
   }
 }
 
@@ -190,14 +219,20 @@ function* readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): Step
 /** The `wholes` of a message: only tool results are lookups. */
 const nothing: ReadonlySet<string> = new Set()
 
-/** Reads an approval for the session: the approved values become the user's own, for this tool definition. */
+/**
+ * Reads an approval. Its values are approved for the run. If it is for the session, they become the user's own, for this
+ * tool definition.
+ */
 function* readApproval(state: Provenance, { token, value }: EntryOf<'resolved'>): Steps<void> {
   const wait = state.waits.get(token)
   state.waits.delete(token)
   const call = wait?.callId === undefined ? undefined : state.calls.get(wait.callId)
-  if (!call || !isRecord(value) || value['decision'] !== 'approve' || value['sticky'] !== 'session') return
-  const definition = wait?.about?.definitionHash
-  if (definition === undefined || value['propose'] === true) return
+  if (!call || !isRecord(value) || value['decision'] !== 'approve' || value['propose'] === true) return
   const found = yield* collect(value['args'] ?? call.input, untrustedLabel('approver'), undefined)
+  for (const one of found)
+    if (one.value.length <= longestClean && state.approvedNow.size < mostClean)
+      state.approvedNow.add(exactForm(one.value))
+  const definition = wait?.about?.definitionHash
+  if (definition === undefined || value['sticky'] !== 'session') return
   for (const one of found) state.approved.add(approvalKey(call.toolName, definition, one.value))
 }
