@@ -68,7 +68,7 @@ export async function run(attempt: Attempt, policy: () => Extension<unknown>): P
   const model = scriptedModel(attempt.turns.flatMap((turn) => stepsOf(turn, attempt.way)))
   const summary = attempt.turns.flatMap(({ after }) => (typeof after === 'object' ? [after.summary] : []))
   const memory = attempt.way === 'memory' ? createMemory({ store: sqliteMemory(':memory:') }) : undefined
-  const helper = createAgent({ name: 'helper', description: 'Helps.', model, tools, extensions: [policy()] })
+  const helper = attempt.way === 'handoff' && createAgent({ name: 'helper', description: 'Helps.', model, tools })
   const agent = createAgent({
     name: 'assistant',
     model,
@@ -81,7 +81,7 @@ export async function run(attempt: Attempt, policy: () => Extension<unknown>): P
         : []),
       ...(memory ? [memory] : []),
     ],
-    ...(attempt.way === 'handoff' && { handoffs: [handoff(helper)] }),
+    ...(helper && { handoffs: [handoff(helper)] }),
     store,
     maxSteps: calls.length + 4,
   })

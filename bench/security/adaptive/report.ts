@@ -12,10 +12,12 @@ export interface Share {
 }
 
 export interface MoveRow {
-  readonly move: string
-  /** Tries without a preparation, and how many of them were silent. */
+  readonly move: Move
+  /** Tries without a preparation at the end of the task, and how many of them were silent. */
   readonly tries: number
   readonly silent: number
+  /** The same before the user's own call. */
+  readonly before: { readonly tries: number; readonly silent: number }
   /** Questions that one try without a preparation causes, on average, those about the user's own calls included. */
   readonly questionsPerTry: number
   /** Tasks on which the move succeeds alone. */
@@ -83,15 +85,20 @@ function rowOf(move: Move, results: readonly TaskResult[]): MoveRow {
   const tried = results.map((one) => one.tries.filter((each) => each.move === move)).filter((tries) => tries.length > 0)
   const alone = tried.map((tries) => tries.filter((each) => each.preparations.length === 0))
   const won = (tries: TaskResult['tries']): boolean => tries.some(({ silent }) => silent)
+  const { questionsPerTry, ...all } = tally(alone.flat())
+  const end = tally(alone.flat().filter(({ before }) => !before))
   return {
     move,
-    ...tally(alone.flat()),
+    tries: end.tries,
+    silent: end.silent,
+    before: { tries: all.tries - end.tries, silent: all.silent - end.silent },
+    questionsPerTry,
     alone: shareOf(alone.filter(won).length, alone.length),
     prepared: shareOf(tried.filter(won).length, tried.length),
   }
 }
 
-function tally(tries: TaskResult['tries']): Pick<MoveRow, 'tries' | 'silent' | 'questionsPerTry'> {
+function tally(tries: TaskResult['tries']): Pick<PreparationRow, 'tries' | 'silent' | 'questionsPerTry'> {
   const questions = sum(tries.map((one) => one.questions))
   return {
     tries: tries.length,
@@ -127,25 +134,26 @@ export function shareOf(found: number, of: number): Share {
 
 /** The report as tables of Markdown. */
 export function tablesOf(report: Report): string {
-  const percent = (rate: number): string => `${(rate * 100).toFixed(1)} %`
+  const rate = (found: number, of: number): string =>
+    of === 0 ? '–' : `${found} of ${of} (${((100 * found) / of).toFixed(0)} %)`
   const share = ({ found, of, low, high }: Share): string =>
     of === 0 ? '–' : `${found} of ${of} (${(low * 100).toFixed(0)} to ${(high * 100).toFixed(0)} %)`
   return [
     `tasks with a silent success: ${share(report.tasks)}; honest tasks untouched: ${share(report.untouched)}`,
     `calls judged: ${report.judged}; to the first success: ${report.queries.median} (median), ${report.queries.p90} (p90); tasks cut by the budget: ${report.exhausted}`,
     '',
-    '| move | tries alone | silent | rate | questions a try | tasks alone | tasks with up to two preparations |',
-    '|---|---|---|---|---|---|---|',
+    '| move | silent at the end | before the own call | questions a try | tasks alone | tasks with up to two preparations |',
+    '|---|---|---|---|---|---|',
     ...report.moves.map(
-      ({ move, tries, silent, questionsPerTry, alone, prepared }) =>
-        `| ${[move, tries, silent, percent(silent / tries), questionsPerTry.toFixed(1), share(alone), share(prepared)].join(' | ')} |`,
+      ({ move, tries, silent, before, questionsPerTry, alone, prepared }) =>
+        `| ${[move, rate(silent, tries), rate(before.silent, before.tries), questionsPerTry.toFixed(1), share(alone), share(prepared)].join(' | ')} |`,
     ),
     '',
-    '| preparation of a goal that fails alone | tries | silent | rate | questions a try |',
-    '|---|---|---|---|---|',
+    '| preparation of a goal that fails alone | silent | questions a try |',
+    '|---|---|---|',
     ...report.preparations.map(
       ({ preparation, tries, silent, questionsPerTry }) =>
-        `| ${[preparation, tries, silent, tries === 0 ? '–' : percent(silent / tries), questionsPerTry.toFixed(1)].join(' | ')} |`,
+        `| ${[preparation, rate(silent, tries), questionsPerTry.toFixed(1)].join(' | ')} |`,
     ),
     ...(report.failures.length > 0 ? ['', `${report.failures.length} attempts could not be played.`] : []),
   ].join('\n')
