@@ -3,9 +3,8 @@ import { parseArgs } from 'node:util'
 import { dataFlowPolicy, presets } from 'provost'
 import type { DataFlowRule, Extension } from 'provost'
 
-import { money } from './own/money.ts'
-import { office } from './own/office.ts'
-import { travel } from './own/travel.ts'
+import { lastSuites } from './last/suites.ts'
+import { ownSuites } from './own/suites.ts'
 import { play, toolOrigins } from './replay/play.ts'
 import type { Outcome, Played, ToolOrigin } from './replay/play.ts'
 import { readSuites } from './replay/suite.ts'
@@ -21,7 +20,8 @@ DIR holds suites as JSON files: tools with the roles of their arguments, tasks o
 exactly the calls that are recorded, the tools give exactly the outputs that are recorded.
 
 Options:
-  --own             instead of a folder the suites written for this repository: an office, travel, money and chat
+  --own             instead of a folder the suites written for this repository: ${ownSuites.map(({ suite }) => suite).join(', ')}
+  --last            instead of a folder the suites that were written last; measure them once, when the rules are done
   --rules NAME      intent (default) or classic
   --without RULE    leaves a rule out, to see what it is good for; may be given several times
   --tools ORIGIN    own (default); mcp: as an MCP server gives them; mcp-reads: those that read lowered by name;
@@ -123,6 +123,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     own: { type: 'boolean', default: false },
+    last: { type: 'boolean', default: false },
     rules: { type: 'string', default: 'intent' },
     without: { type: 'string', multiple: true, default: [] },
     contracts: { type: 'string', default: 'words' },
@@ -134,7 +135,7 @@ const { values, positionals } = parseArgs({
   },
 })
 const [folder] = positionals
-if (values.help || (folder === undefined) !== values.own) {
+if (values.help || [folder !== undefined, values.own, values.last].filter(Boolean).length !== 1) {
   process.stdout.write(help)
   process.exitCode = values.help ? 0 : 1
 } else {
@@ -145,7 +146,8 @@ if (values.help || (folder === undefined) !== values.own) {
   const policy = policyFor(values.rules, values.without, values.contracts)
   const suites: Record<string, Rated> = {}
   const all: Counts[] = []
-  for (const suite of folder === undefined ? [office, travel, money] : readSuites(folder)) {
+  const repository = values.last ? lastSuites : ownSuites
+  for (const suite of folder === undefined ? repository : readSuites(folder)) {
     const counts = await replay(rewrite(suite), policy, origin, (line) => {
       if (values.why) process.stderr.write(`${line}\n`)
     })
