@@ -105,6 +105,15 @@ describe('an attacker that adapts', () => {
     }
   })
 
+  it('succeeds through a memory whose notes are not in quarantine: those from before anything untrusted', async () => {
+    const { suite, task } = taskOf('shop', 'refund-part')
+    const goal = [...goalsOf(task, suite, new Set(['value from the injected text']))].find(({ before }) => !before)
+    const draft = goal && preparedFor(goal, suite, ['memory'])
+    if (!draft) throw new Error('The task has no attack.')
+    const trusted = suite.tools.map((tool) => ({ ...tool, returns_untrusted: false }))
+    expect((await run({ ...attemptOf(draft), tools: trusted }, noPolicy)).silent).toBe(true)
+  })
+
   it('never counts a call of the user’s own as a success, unless it is made again', () => {
     for (const suite of ownSuites)
       for (const task of suite.user_tasks) {
