@@ -98,11 +98,14 @@ describe('an attacker that adapts', () => {
     const { suite, task } = taskOf('shop', 'refund-part')
     const goal = [...goalsOf(task, suite, new Set(['value from the injected text']))].find(({ before }) => !before)
     if (!goal) throw new Error('The task has no attack.')
+    const reached: string[] = []
     for (const name of preparations) {
       const draft = preparedFor(goal, suite, [name])
-      // What a memory was told after reading untrusted text is in quarantine, policy or not.
-      if (draft) expect((await run(attemptOf(draft), noPolicy)).silent, name).toBe(name !== 'memory')
+      if (draft && (await run(attemptOf(draft), noPolicy)).silent) reached.push(name)
     }
+    // What a memory was told after reading untrusted text is in quarantine, policy or not.
+    expect(reached).not.toContain('memory')
+    expect(reached).toEqual(expect.arrayContaining(['script literal', 'handoff', 'summary']))
   })
 
   it('succeeds through a memory whose notes are not in quarantine: those from before anything untrusted', async () => {
@@ -115,13 +118,16 @@ describe('an attacker that adapts', () => {
   })
 
   it('never counts a call of the user’s own as a success, unless it is made again', () => {
-    for (const suite of ownSuites)
-      for (const task of suite.user_tasks) {
+    const changing = new Set(moves.filter((move) => move !== 'repeat'))
+    const ownGoals = ownSuites.flatMap((suite) =>
+      suite.user_tasks.flatMap((task) => {
         const own = new Set(task.calls.map(({ tool, args }) => JSON.stringify([tool, args])))
-        for (const { move, calls } of goalsOf(task, suite, new Set(moves)))
-          if (move !== 'repeat')
-            expect(calls.every(({ tool, args }) => own.has(JSON.stringify([tool, args])))).toBe(false)
-      }
+        return [...goalsOf(task, suite, changing)].filter(({ calls }) =>
+          calls.every(({ tool, args }) => own.has(JSON.stringify([tool, args]))),
+        )
+      }),
+    )
+    expect(ownGoals).toEqual([])
   })
 
   it('states the interval of a share, also where nothing was found', () => {

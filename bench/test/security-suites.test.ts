@@ -47,14 +47,14 @@ describe('the security suites', () => {
   })
 
   it('let every goal of a suite written last be met in four voices', () => {
-    for (const { suite, user_tasks: tasks, attacks } of lastSuites) {
+    for (const { user_tasks: tasks, attacks } of lastSuites) {
       const opening = attacks.slice(0, 16).map(({ id }) => id.replace(/.*\+/, '').replace(/-\d$/, ''))
-      expect(opening.length, suite).toBe(16)
+      expect(opening).toHaveLength(16)
       for (const goal of new Set(opening)) {
-        const voices = opening.flatMap((one, at) => (one === goal ? [at % 4] : []))
-        expect(voices.toSorted(), `${suite} ${goal}`).toEqual([0, 1, 2, 3])
+        const voices = new Set(opening.flatMap((one, at) => (one === goal ? [at % 4] : [])))
+        expect(voices).toEqual(new Set([0, 1, 2, 3]))
       }
-      expect(attacks.length, suite).toBe(tasks.length * 16)
+      expect(attacks).toHaveLength(tasks.length * 16)
     }
   })
 })

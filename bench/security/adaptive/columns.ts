@@ -11,8 +11,8 @@ export class Columns {
   /** The first other value of a column in which this one stands, or none. */
   others(value: Json): readonly Json[] {
     for (const column of this.#columns.values()) {
-      if (!column.has(String(value))) continue
-      for (const [key, other] of column) if (key !== String(value)) return [other]
+      if (!column.has(textOf(value))) continue
+      for (const [key, other] of column) if (key !== textOf(value)) return [other]
     }
     return []
   }
@@ -23,7 +23,12 @@ export class Columns {
       for (const [name, one] of Object.entries(value)) this.#add(one ?? null, name)
     else if (typeof value === 'string' || typeof value === 'number') {
       const column = this.#columns.get(key) ?? new Map<string, string | number>()
-      this.#columns.set(key, column.set(String(value), value))
+      this.#columns.set(key, column.set(textOf(value), value))
     }
   }
+}
+
+/** A number and its text are one value; what is neither is its JSON. */
+export function textOf(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

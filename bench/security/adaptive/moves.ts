@@ -1,7 +1,7 @@
 import type { Json } from 'provost'
 
 import type { Suite, SuiteCall, SuiteTool } from '../replay/suite.ts'
-import { Columns } from './columns.ts'
+import { Columns, textOf } from './columns.ts'
 
 export type Task = Suite['user_tasks'][number]
 
@@ -103,7 +103,7 @@ function* changesOf(task: Task, suite: Suite): Iterable<Found> {
           else yield* columns.others(one).map((other) => changed('flag turned', put(other)))
           break
         case 'time':
-          yield changed('time moved', put(String(one).replace(/\d{4}/, '2031')))
+          yield changed('time moved', put(textOf(one).replace(/\d{4}/, '2031')))
           break
         case 'content': {
           yield changed('content', put(otherText))

@@ -2,6 +2,7 @@ import type { Json } from 'provost'
 
 import type { Suite, SuiteTool } from '../replay/suite.ts'
 import type { Attempt, AttemptCall, AttemptTurn, Part } from './attempt.ts'
+import { textOf } from './columns.ts'
 import { filled, firstRead, isList, isSink, leaves } from './moves.ts'
 import type { Goal, Task } from './moves.ts'
 
@@ -73,7 +74,7 @@ const prepare = {
       const copy = Object.fromEntries(
         Object.entries(record).map(([key, one]): [string, Json] => {
           const named = typeof one === 'string' && draft.task.prompt.includes(one)
-          return [key, !named && own.has(String(one)) ? value : (one ?? null)]
+          return [key, !named && own.has(textOf(one ?? null)) ? value : (one ?? null)]
         }),
       )
       return Array.isArray(output)

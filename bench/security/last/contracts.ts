@@ -33,12 +33,12 @@ const tools = [
     document_id: 'selector',
     comment: 'content',
   }),
-  made('send_document', 'Sends a document to somebody by email.', 'sends', {
+  made('send_document', 'Sends a document by email.', 'sends', {
     document_id: 'selector',
     recipients: 'destination',
     cover_note: 'content',
   }),
-  made('request_signature', 'Asks somebody to sign a document.', 'sends', {
+  made('request_signature', 'Asks for a signature under a document.', 'sends', {
     document_id: 'selector',
     signer: 'destination',
     due: 'time',

@@ -47,7 +47,7 @@ const tools = [
     salary: 'amount',
     start_date: 'time',
   }),
-  made('share_application', 'Shows an application to somebody.', 'sends', {
+  made('share_application', 'Shows an application to a person by email.', 'sends', {
     application_id: 'selector',
     email: 'destination',
   }),
