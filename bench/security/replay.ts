@@ -3,9 +3,8 @@ import { parseArgs } from 'node:util'
 import { dataFlowPolicy, presets, trustedOutputs } from 'provost'
 import type { DataFlowRule, Extension, OutputTrust } from 'provost'
 
-import { money } from './own/money.ts'
-import { office } from './own/office.ts'
-import { travel } from './own/travel.ts'
+import { lastSuites } from './last/suites.ts'
+import { ownSuites } from './own/suites.ts'
 import { play, toolOrigins } from './replay/play.ts'
 import type { Outcome, Played, ToolOrigin } from './replay/play.ts'
 import { readSuites, readTrust } from './replay/suite.ts'
@@ -23,7 +22,8 @@ conversation: [{ text, said, before }], the further messages of the human, what 
 the index of the call that follows it.
 
 Options:
-  --own             instead of a folder the suites written for this repository: an office, travel, money and chat
+  --own             instead of a folder the suites written for this repository: ${ownSuites.map(({ suite }) => suite).join(', ')}
+  --last            instead of a folder the suites that were written last; measure them once, when the rules are done
   --rules NAME      intent (default) or classic
   --without RULE    leaves a rule out, to see what it is good for; may be given several times
   --tools ORIGIN    own (default); mcp: as an MCP server gives them; mcp-reads: those that read lowered by name;
@@ -150,6 +150,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     own: { type: 'boolean', default: false },
+    last: { type: 'boolean', default: false },
     rules: { type: 'string', default: 'intent' },
     without: { type: 'string', multiple: true, default: [] },
     contracts: { type: 'string', default: 'words' },
@@ -162,7 +163,7 @@ const { values, positionals } = parseArgs({
   },
 })
 const [folder] = positionals
-if (values.help || (folder === undefined) !== values.own) {
+if (values.help || [folder !== undefined, values.own, values.last].filter(Boolean).length !== 1) {
   process.stdout.write(help)
   process.exitCode = values.help ? 0 : 1
 } else {
@@ -174,7 +175,8 @@ if (values.help || (folder === undefined) !== values.own) {
   const trust = values.trust === undefined ? {} : readTrust(values.trust)
   const suites: Record<string, Rated> = {}
   const all: Counts[] = []
-  for (const suite of folder === undefined ? [office, travel, money] : readSuites(folder)) {
+  const repository = values.last ? lastSuites : ownSuites
+  for (const suite of folder === undefined ? repository : readSuites(folder)) {
     const counts = await replay(
       rewrite(suite),
       () => policy(trust[suite.suite]),

@@ -115,7 +115,7 @@ function fromOrigin(origin: ToolOrigin, tools: readonly ReplayedTool[]): readonl
 type ReplayedTool = Tool<never, unknown, unknown>
 
 /** A tool of a suite: it gives what it gave when the suite was recorded. */
-function replayed(from: SuiteTool, output: () => Json): Tool<never, unknown, unknown> {
+export function replayed(from: SuiteTool, output: () => Json): Tool<never, unknown, unknown> {
   const { name, description, parameters, effect, egress, returns_untrusted, returns_private } = from
   const args: Record<string, ArgRole> = {}
   const { properties } = parameters
