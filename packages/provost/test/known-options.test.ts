@@ -148,6 +148,10 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     pendingWork: { unchecked: data },
     sessionCost: { unchecked: data },
     sessionUsage: { unchecked: data },
+    resolveWaits: [
+      (more) => agent.resolveWaits(store(), 'x', { approvals: [], ...more }),
+      (more) => agent.resolveWaits(store(), 'x', { approvals: [{ id: 'a', decision: 'deny', ...more }] }),
+    ],
     resumeLoop: { unchecked: port },
     runLoop: 'no options',
     startLoop: { unchecked: port },
