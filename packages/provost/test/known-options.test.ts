@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import * as agent from '@provost/agent'
+import * as cli from '@provost/cli'
 import * as client from '@provost/client'
 import * as codeMode from '@provost/code-mode'
 import type { CompositeContext } from '@provost/core'
@@ -449,6 +450,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     ],
     serve: [(more) => server.serve(aServer, { port: 0, ...more })],
   },
+  cli: { main: 'no options' },
   client: {
     ServerError: 'no options',
     createClient: [(more) => client.createClient({ baseUrl: 'https://a.example', ...more })],
@@ -482,6 +484,7 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   testing,
   server,
   client,
+  cli,
 }
 
 const functionsOf = (object: object): string[] =>
