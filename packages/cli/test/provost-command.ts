@@ -22,6 +22,8 @@ export interface Ended {
 export interface Place {
   readonly folder: string
   readonly start: (args: readonly string[], env?: Readonly<Record<string, string>>) => ChildProcess
+  /** Starts a shell command in a terminal of its own. The program is `$PROVOST`. */
+  readonly inTerminal: (command: string, env: Readonly<Record<string, string>>) => ChildProcess
   readonly provost: (...args: readonly string[]) => Promise<Ended>
   readonly provostWith: (env: Readonly<Record<string, string>>, ...args: readonly string[]) => Promise<Ended>
   readonly remove: () => void
@@ -30,18 +32,20 @@ export interface Place {
 /** Makes an empty folder. Each command is the real program, in a process of its own. */
 export function makePlace(): Place {
   const folder = mkdtempSync(join(tmpdir(), 'provost-cli-'))
-  const start: Place['start'] = (args, env = {}) => {
-    const { NODE_COMPILE_CACHE, PATH } = process.env
-    return spawn(process.execPath, ['--conditions=@provost/source', program, ...args], {
+  const { NODE_COMPILE_CACHE, PATH } = process.env
+  const own = { PATH, PROVOST: program, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }
+  const start: Place['start'] = (args, env = {}) =>
+    spawn(process.execPath, ['--conditions=@provost/source', program, ...args], {
       cwd: folder,
-      env: { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }), ...env },
+      env: { ...own, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
-  }
   const provostWith: Place['provostWith'] = async (env, ...args) => ended(start(args, env))
   return {
     folder,
     start,
+    inTerminal: (command, env) =>
+      spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env: { ...own, SHELL: '/bin/sh', ...env } }),
     provostWith,
     provost: (...args) => provostWith({}, ...args),
     remove: () => rmSync(folder, { recursive: true, force: true }),

@@ -40,7 +40,7 @@ export async function deliverDecisions(
 
 /**
  * Records decisions on the waits of a session in its store, without its agent. The process with its run takes them from
- * there. A suspended run continues when a process with its agent resumes it: a server does so by itself.
+ * there. A suspended run continues when a process with its agent resumes it.
  *
  * A caller that can write to the store may decide: check its rights before.
  *

@@ -90,7 +90,9 @@ export const commands: readonly Command[] = [
     summary: 'Approves a call that waits, and records it in the store.',
     arguments: [sessionId, waitId],
     options: { ...agentOption, ...byOption, ...waitOption, ...storeOption },
-    notes: ['No agent is needed to decide. A server or provost resume continues the run.'],
+    notes: [
+      'No agent is needed to decide. The run continues when it is resumed: by provost resume, or by a server when a client reads its events.',
+    ],
     examples: ['approve ann-17', 'approve ann-17 ID --agent desk.ts'],
     load: async () => (await import('./decide.ts')).approve,
   },

@@ -27,7 +27,7 @@ export async function resumeSession(given: Invocation, { store }: OpenStore, fil
 export async function continueRun(given: Invocation, opened: OpenStore): Promise<ExitCode> {
   const file = given.value('agent')
   if (file !== undefined) return resumeSession(given, opened, file)
-  given.terminal.note('The decision is stored. A server with this store continues the run by itself; otherwise:')
+  given.terminal.note('The decision is stored. The run continues when a process with its agent resumes it:')
   given.terminal.note(`  provost resume ${argumentText(given.argument('SESSION'))} FILE`)
   return exitCodes.ok
 }
