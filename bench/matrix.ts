@@ -1,7 +1,16 @@
 import { execFile } from 'node:child_process'
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 
 const help = `Installs the packed packages in an empty folder and uses them on each runtime.
@@ -35,6 +44,24 @@ const runtimes: readonly Runtime[] = [
   { name: 'Bun', program: join(installed, 'bun/bin/bun'), args: [] },
   { name: 'Deno', program: join(installed, 'deno/deno'), args: ['run', '--allow-all', '--quiet'] },
 ]
+
+/** An application in an empty folder: what it installs beside the packed packages, and the program that checks it. */
+interface Application {
+  readonly program: string
+  readonly dependencies: Readonly<Record<string, string>>
+  /** Packed packages that it names itself. Default: all. */
+  readonly packed?: readonly string[]
+}
+
+const everyday: Application = { program: 'checks.mjs', packed: ['provost'], dependencies: { 'just-bash': '^3.4.0' } }
+const typed: Application = {
+  program: 'types.mjs',
+  dependencies: { '@types/node': '^24.19.2', typescript: '^7.0.2' },
+}
+const traced: readonly Application[] = [
+  { '@opentelemetry/api': '1.9.1', '@opentelemetry/sdk-trace-base': '^2.12.0' },
+  { '@opentelemetry/api': '^1.10.0', '@opentelemetry/sdk-trace': '^3.1.1' },
+].map((dependencies) => ({ program: 'telemetry.mjs', packed: ['provost', '@provost/telemetry'], dependencies }))
 
 /** What came of one check on one runtime. */
 interface Outcome {
@@ -71,11 +98,15 @@ async function main(): Promise<void> {
   }
   const folder = mkdtempSync(join(tmpdir(), 'provost-matrix-'))
   try {
-    say('Packing the packages and installing them in an empty folder.')
-    await installPacked(folder)
+    say('Packing the packages and installing them in empty folders.')
+    const tarballs = await pack(folder)
+    const applications: string[] = []
+    for (const [n, application] of [everyday, ...traced, typed].entries()) {
+      applications.push(await install(application, join(folder, String(n)), tarballs))
+    }
     const table = new Map<string, readonly Outcome[]>()
     for (const runtime of asked) {
-      const outcomes = await tryOn(runtime, folder)
+      const outcomes = (await Promise.all(applications.map((program) => tryOn(runtime, program)))).flat()
       table.set(runtime.name, outcomes)
       const faults = outcomes.filter(({ ok }) => !ok)
       say(`${runtime.name}: ${outcomes.length - faults.length} of ${outcomes.length}`)
@@ -92,8 +123,8 @@ async function main(): Promise<void> {
   }
 }
 
-/** Makes an application in the folder whose only packages are those of this repository, as `pnpm pack` makes them. */
-async function installPacked(folder: string): Promise<void> {
+/** Packs the packages as for the registry. @returns the tarballs, by name of the package. */
+async function pack(folder: string): Promise<Readonly<Record<string, string>>> {
   await run('pnpm', ['--filter', './packages/*', '-r', 'pack', '--pack-destination', folder], { cwd: root })
   const tarballs: Record<string, string> = {}
   for (const manifest of globSync('packages/*/package.json', { cwd: root })) {
@@ -101,33 +132,44 @@ async function installPacked(folder: string): Promise<void> {
       name: string
       version: string
     }
-    tarballs[name] = `file:./${name.replace('@', '').replace('/', '-')}-${version}.tgz`
+    tarballs[name] = `file:${join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)}`
   }
-  const dependencies = { provost: tarballs['provost'], 'just-bash': 'latest' }
-  const files = {
-    'package.json': JSON.stringify({ private: true, type: 'module', dependencies }),
-    'pnpm-workspace.yaml': JSON.stringify({
-      overrides: tarballs,
-      nodeLinker: 'hoisted',
-      pmOnFail: 'ignore',
-      permissions: { '@mongodb-js/zstd': { build: false }, 'node-liblzma': { build: false } },
-    }),
-    'checks.mjs': readFileSync(join(home, 'checks.mjs'), 'utf8'),
-    'mcp-server.mjs': readFileSync(join(home, 'mcp-server.mjs'), 'utf8'),
-  }
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
-  await run('pnpm', ['install', '--prefer-offline'], { cwd: folder })
+  return tarballs
 }
 
-async function tryOn({ program, args }: Runtime, folder: string): Promise<readonly Outcome[]> {
-  const ran = await run(program, [...args, 'checks.mjs'], { cwd: folder, timeout: 120_000 }).catch(
+/** Makes an application whose packages of this repository are the packed ones. @returns the path of its program. */
+async function install(
+  { program, packed, dependencies }: Application,
+  folder: string,
+  tarballs: Readonly<Record<string, string>>,
+): Promise<string> {
+  mkdirSync(folder)
+  const own = packed ? Object.fromEntries(packed.map((name) => [name, tarballs[name]])) : tarballs
+  const manifest = { private: true, type: 'module', dependencies: { ...own, ...dependencies } }
+  const settings = {
+    overrides: tarballs,
+    nodeLinker: 'hoisted',
+    pmOnFail: 'ignore',
+    permissions: { '@mongodb-js/zstd': { build: false }, 'node-liblzma': { build: false } },
+  }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  writeFileSync(join(folder, 'pnpm-workspace.yaml'), JSON.stringify(settings))
+  for (const name of [program, 'mcp-server.mjs']) copyFileSync(join(home, name), join(folder, name))
+  await run('pnpm', ['install', '--prefer-offline'], { cwd: folder })
+  return join(folder, program)
+}
+
+async function tryOn({ program, args }: Runtime, file: string): Promise<readonly Outcome[]> {
+  const ran = await run(program, [...args, file], { cwd: dirname(file), timeout: 120_000 }).catch(
     (failed: { readonly stdout: string; readonly stderr: string }) => failed,
   )
   const outcomes = ran.stdout
     .split('\n')
     .filter((line) => line.startsWith('{"check"'))
     .map((line): Outcome => JSON.parse(line) as Outcome)
-  return outcomes.length > 0 ? outcomes : [{ check: 'start', ok: false, seen: ran.stderr.slice(0, 500) }]
+  return outcomes.length > 0
+    ? outcomes
+    : [{ check: `start ${basename(file)}`, ok: false, seen: ran.stderr.slice(0, 500) }]
 }
 
 function pageRows(table: ReadonlyMap<string, readonly Outcome[]>): string {
@@ -145,7 +187,7 @@ function pageRows(table: ReadonlyMap<string, readonly Outcome[]>): string {
 function writePage(rows: string): void {
   const page = join(root, 'docs/runtimes.md')
   const text = readFileSync(page, 'utf8')
-  writeFileSync(page, text.replace(/\n\| on \|[^]*?\n(?!\|)/u, `\n${rows}\n`))
+  writeFileSync(page, text.replace(/\n\| on +\|[^]*?\n(?!\|)/u, `\n${rows}\n`))
 }
 
 await main()

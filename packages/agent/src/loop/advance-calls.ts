@@ -37,7 +37,8 @@ interface CallPlan {
  * authorized, then waits, settles or executes. Interrupted calls are looked up first. The next entries of all calls are
  * one append.
  *
- * @param startsAtOnce how many calls start with that append. The others start when they execute.
+ * @param startsAtOnce how many calls start with that append. The driver records the start of the others when it executes
+ *   them.
  */
 export async function advanceCalls(
   loop: CallLoop,
@@ -47,6 +48,7 @@ export async function advanceCalls(
 ): Promise<void> {
   const { state, driver, fence } = loop
   const interrupted = calls.filter((call) => call.stage === 'started' && !repeats(agent, call))
+  // Those with a known outcome settle or are ready again. The others stay started.
   if (interrupted.length > 0) await driver.reconcile(interrupted)
   const planned = callsToJudge(state, agent, calls)
   const verdicts =
@@ -78,7 +80,7 @@ function planCalls(
   const execute: CallState[] = []
   const handoffs = state.run ? handoffCallsIn(agent, state.run) : []
   let batch: string | undefined
-  const run = (call: CallState): void => {
+  const waitOrExecute = (call: CallState): void => {
     const { remote } = agent.info(call.part.toolName)
     if (remote) entries.push(remoteWait(state, call, agent.tools.get(call.part.toolName)?.['~tool'].timeoutMs))
     else execute.push(call)
@@ -101,24 +103,25 @@ function planCalls(
           const recorded = handoffEntries(state, agent, call, handoff, verdict)
           entries.push(...recorded)
           if (recorded.some((one) => one.type === 'handoff' && one.mode === 'return' && one.denied === undefined))
-            run(call)
+            waitOrExecute(call)
           break
         }
         const isRow = isOfStep(call) && 'ask' in verdict && agent.tools.get(call.part.toolName)?.['~tool'].stage
         // All rows are asked about in this append, so a batch that a human sees gets no further ones.
         if (isRow) batch ??= `${call.part.callId}/batch/${call.decisions + 1}`
         entries.push(...decidedEntries(state, call, verdict, isRow ? batch : undefined))
-        if ('proceed' in verdict) run(call)
+        if ('proceed' in verdict) waitOrExecute(call)
         break
       }
       case 'ready':
-        run(call)
+        waitOrExecute(call)
         break
       case 'started':
         // Before this process executed anything, a started call means that another process died in it.
-        if (repeats(agent, call)) run(call)
+        if (repeats(agent, call)) waitOrExecute(call)
         else entries.push(uncertainWait(state, call))
         break
+      // A log that was cut behind a decision, such as a fork: the refusal follows.
       case 'answered':
         entries.push(unstartedEntry(state, call, 'denied', call.reason ?? 'The call was not made.'))
         break
@@ -190,8 +193,8 @@ function withSubject(agent: ResolvedAgent, call: CallState, verdict: Authorizati
 }
 
 /**
- * Returns the calls that need a decision now. The first handoff call comes last, after all results of its step. Other
- * handoff calls of the step are not taken.
+ * Returns the calls that need a decision now. The first handoff call is deferred until it is the only open call of its
+ * step. Other handoff calls of the step are not taken.
  */
 function callsToJudge({ run }: SessionState, agent: ResolvedAgent, calls: readonly CallState[]): readonly CallState[] {
   const planned = calls.filter(({ stage }) => stage === 'planned')

@@ -15,7 +15,7 @@ import { StepCall } from './step-call.ts'
 
 /**
  * Advances a run by one action: a step of the model, its tool calls, a wait, or the end of the run. The log decides which
- * one, so a loop can be left after any action and continued from the log.
+ * one, so a loop can be left after any action and continued from the log. `runLoop` calls it until the run ends.
  *
  * @returns the status of a run that has ended or is suspended, otherwise undefined.
  *

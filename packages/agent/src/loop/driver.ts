@@ -36,7 +36,10 @@ export interface ReadyCall extends ToolCall {
  * method rejects the action; another loop over the same log continues from its end.
  */
 export interface LoopDriver {
-  /** Returns the inputs that arrived, before a step or where the run would end. Default: none. */
+  /**
+   * Returns the inputs that arrived: steering before a step, and also queued messages where the run would end. Steering
+   * during the calls of a step waits for the next one, unless the driver skips the calls. Default: none.
+   */
   takeInputs?(at: 'step' | 'end'): MaybePromise<readonly NewEntry[]>
   callModel(step: ModelStep): MaybePromise<StepOutcome>
   /** Returns an authorization for each call, in order. A call without one is denied. */
@@ -51,7 +54,10 @@ export interface LoopDriver {
   emit?(event: Readonly<EventPayloads['extension']>): void
 }
 
-/** A driver that owns the log: `append` also applies the entries to the state of the loop. */
+/**
+ * A driver that owns the log: `append` also applies the entries to the state of the loop. A live run has
+ * `run/live-driver.ts`, a {@link LoopDriver} is wrapped by `open-loop.ts`, and a replay compares instead of writing.
+ */
 export interface Driver extends Required<Omit<LoopDriver, 'append' | 'execute'>> {
   append(entries: readonly NewEntry[]): MaybePromise<unknown>
   /** Looks up the outcome of calls during which a process died, and writes what it finds. */
@@ -70,7 +76,10 @@ export interface Loop {
   readonly maxSteps: number
   /** The fencing token of the driver's lease. */
   readonly fence: number
-  /** Aborted with the run. */
+  /**
+   * Aborted with the run; only orchestrators read it. An abort reaches the loop as an error of a driver method, and the
+   * caller of the loop closes the run (`run/force-close.ts`).
+   */
   readonly signal: AbortSignal
   /** The orchestrator's changes of the step and of the execution of its calls. */
   readonly options?: StepRequest

@@ -60,6 +60,9 @@ function applying(driver: LoopDriver, entryAgent: ResolvedAgent, state: SessionS
     reconcile() {},
     async execute(calls) {
       const agent = activeAgent(entryAgent, state)
+      // All of them may take effect before the driver answers: after a crash none may run again without a question.
+      const unstarted = calls.filter(({ stage }) => stage === 'ready')
+      if (unstarted.length > 0) await own.append(unstarted.map((call) => startedEntry(state, call, 0)))
       const results = await driver.execute(calls.map((call) => readyCall(agent, call)))
       const settled = settleEntries(state, agent, calls, results)
       if (settled.length > 0) await own.append(settled)
@@ -92,7 +95,6 @@ function settleEntries(
   for (const call of calls) {
     if (!canAdvance(call)) continue
     const result = results.find((one) => one.callId === call.part.callId)
-    if (call.stage === 'ready') entries.push(startedEntry(state, call, 0))
     entries.push(settledEntry(state, call, result ?? noResult(agent, call)))
   }
   return entries

@@ -9,18 +9,22 @@ import { z } from 'zod'
 
 import { comparable } from './crash-world.ts'
 
-const full = process.env['PROVOST_TEST_FULL'] === '1'
-
 const input = z.object({ n: z.number() })
-const agent = createAgent({
-  name: 'by-hand',
-  model: 'test/absent',
-  tools: [
-    tool({ name: 'look', input, effect: 'read', execute: () => 'not called here' }),
-    tool({ name: 'pay', input, execute: () => 'not called here' }),
-    tool({ name: 'courier', input }),
-  ],
-})
+const notCalled = () => 'not called here'
+
+function agentWith(payment: object, settings: object = {}) {
+  return createAgent({
+    name: 'by-hand',
+    model: 'test/absent',
+    tools: [
+      tool({ name: 'look', input, effect: 'read', execute: notCalled }),
+      tool({ name: 'pay', input, execute: notCalled, ...payment }),
+      tool({ name: 'courier', input }),
+    ],
+    ...settings,
+  })
+}
+const agent = agentWith({})
 
 /** What the model says, by what was said before. */
 const script: readonly (readonly (readonly [name: string, n: number])[])[] = [
@@ -98,45 +102,52 @@ function isSix({ input: args }: ToolCall): boolean {
   return JSON.stringify(args) === '{"n":6}'
 }
 
-async function begin(): Promise<Hand> {
+async function begin(by = agent): Promise<Hand> {
   const hand: Hand = { log: [], paid: new Map() }
-  await startLoop(agent, driver(hand, Infinity, 'after'), 'Go.')
+  await startLoop(by, driver(hand, Infinity, 'after'), 'Go.')
   return hand
 }
 
-function resume(hand: Hand, by = driver(hand, Infinity, 'after')): Promise<RunStatus> {
-  return runLoop(resumeLoop(agent, by, hand.log))
+function resume(hand: Hand, by = driver(hand, Infinity, 'after'), of = agent): Promise<RunStatus> {
+  return runLoop(resumeLoop(of, by, hand.log))
 }
 
-test('a loop driven by hand continues from wherever its log ends: same history, no effect twice', async () => {
-  const whole = await begin()
-  expect(await resume(whole)).toBe('completed')
-  const { messages } = foldLog(whole.log)
-  assertWellFormed(messages)
-  const expected = comparable(messages, whole.log[0]?.runId ?? '')
-  expect([...whole.paid.values()]).toEqual([1, 1, 1])
+test.for([
+  ['calls side by side', agent],
+  ['calls one after the other', agentWith({ executionMode: 'sequential' })],
+  ['one call at a time', agentWith({}, { maxParallelTools: 1 })],
+  ['calls with an effect key', agentWith({ effectKey: ({ n }: { n: number }) => `${n}` })],
+] as const)(
+  'a loop driven by hand continues from wherever its log ends: same history, no effect twice: %s',
+  async ([, by]) => {
+    const whole = await begin(by)
+    expect(await resume(whole, undefined, by)).toBe('completed')
+    const { messages } = foldLog(whole.log)
+    assertWellFormed(messages)
+    const expected = comparable(messages, whole.log[0]?.runId ?? '')
+    expect([...whole.paid.values()]).toEqual([1, 1, 1])
 
-  for (const when of ['before', 'after'] as const) {
-    let deaths = 0
-    const every = full ? 1 : 3
-    for (let lives = 0; ; lives += every) {
-      const hand = await begin()
-      const first = await resume(hand, driver(hand, lives, when)).catch((thrown: unknown) => thrown)
-      if (first === 'completed') break
-      expect(first).toBeInstanceOf(Died)
-      deaths++
-      expect(await resume(hand)).toBe('completed')
-      const state = foldLog(hand.log)
-      expect(comparable(state.messages, hand.log[0]?.runId ?? '')).toEqual(expected)
-      expect([...hand.paid.values()]).toEqual([1, 1, 1])
-      expect(nextAction(state)).toBe('end')
-      expect(pendingWork(state)).toEqual({ approvals: [], remoteCalls: [], uncertain: [], inputs: [] })
-      expect(new Set(hand.log.map(({ id }) => id)).size).toBe(hand.log.length)
+    for (const when of ['before', 'after'] as const) {
+      let deaths = 0
+      for (let lives = 0; ; lives++) {
+        const hand = await begin(by)
+        const first = await resume(hand, driver(hand, lives, when), by).catch((thrown: unknown) => thrown)
+        if (first === 'completed') break
+        expect(first).toBeInstanceOf(Died)
+        deaths++
+        expect(await resume(hand, undefined, by)).toBe('completed')
+        const state = foldLog(hand.log)
+        expect(comparable(state.messages, hand.log[0]?.runId ?? '')).toEqual(expected)
+        expect([...hand.paid.values()]).toEqual([1, 1, 1])
+        expect(nextAction(state)).toBe('end')
+        expect(pendingWork(state)).toEqual({ approvals: [], remoteCalls: [], uncertain: [], inputs: [] })
+        expect(new Set(hand.log.map(({ id }) => id)).size).toBe(hand.log.length)
+      }
+      // More than one append for each step, or there was nothing to die in.
+      expect(deaths).toBeGreaterThan(6)
     }
-    // More than one append for each step, or there was nothing to die in.
-    expect(deaths * every).toBeGreaterThan(6)
-  }
-})
+  },
+)
 
 test('a suspended run that is driven by hand can be resumed, and a completed one does nothing', async () => {
   const hand = await begin()

@@ -1,5 +1,6 @@
 import type { Tracer } from '@opentelemetry/api'
 import { ProxyTracerProvider, createNoopMeter, metrics, trace } from '@opentelemetry/api'
+import { isRecord } from '@provost/core'
 
 import type { Recorder } from '../attributes/content.ts'
 import type { Meters } from '../attributes/meters.ts'
@@ -40,10 +41,31 @@ export function instruments(options: TelemetryOptions): () => Shared | undefined
   let registered: Meters | undefined
   return () => {
     const meters = made ?? (registered ??= registeredMeters())
-    if (!options.tracer && !meters && !isTraced()) return undefined
+    if (!options.tracer && !meters && !isTraced()) return warnOfNothing()
     if (known?.meters !== meters || !known) known = { tracer: options.tracer ?? proxy, meters, retrieval, sandbox }
     return known
   }
+}
+
+let warned = false
+
+/** Says once per process that nothing is collected, and why. */
+function warnOfNothing(): undefined {
+  if (warned) return
+  warned = true
+  const other = otherApi()
+  const message = other
+    ? `The registered OpenTelemetry SDK uses @opentelemetry/api ${other}, and telemetry() another version. Runs are not traced. Install one version for both: npm ls @opentelemetry/api shows them.`
+    : 'telemetry() found no registered OpenTelemetry SDK, so runs are not traced. Register one before the first run, or remove the extension.'
+  process.emitWarning(message, { type: 'ProvostTelemetry' })
+}
+
+/** Returns the version of an API that an SDK was registered with, if it is not the one that this module uses. */
+function otherApi(): string | undefined {
+  // The API keeps what is registered here, and ignores what another version has registered.
+  const registered: unknown = Reflect.get(globalThis, Symbol.for('opentelemetry.js.api.1'))
+  if (!isRecord(registered) || !isRecord(registered['trace'])) return undefined
+  return typeof registered['version'] === 'string' ? registered['version'] : undefined
 }
 
 function isTraced(): boolean {
