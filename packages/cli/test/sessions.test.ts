@@ -7,8 +7,8 @@ import type { Ended } from './provost-command.ts'
 import { desk, deskFile, ended, makePlace } from './provost-command.ts'
 
 /** What a command wrote as JSON lines. */
-const linesOf = (ended: Ended | undefined) =>
-  (ended?.out ?? '')
+const linesOf = (of: Ended | undefined) =>
+  (of?.out ?? '')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))

@@ -3,7 +3,6 @@ import type { ApprovalVerdict, PendingApproval } from '@provost/core'
 import { displayText, ProvostError, questionText } from '@provost/core'
 
 import type { ExitCode, Invocation } from '../command/command.ts'
-import { exitCodes } from '../command/command.ts'
 import { openStore } from '../project/open-store.ts'
 import { deciderOf } from '../session/decider.ts'
 import { readSession } from '../session/recorded-session.ts'

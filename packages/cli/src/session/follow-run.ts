@@ -93,7 +93,7 @@ function createAnswer({ shows, write, print }: Terminal): Answer {
       const all = held + text
       // The rest of a character, or of an emoji of several, may be in the next delta.
       const [tail = ''] =
-        /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|[\u200d\ufe0f]|[\ud800-\udbff]$){1,16}$/u.exec(all) ?? []
+        /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\u200d|\ufe0f|[\ud800-\udbff]$){1,16}$/u.exec(all) ?? []
       held = tail
       await put(all.slice(0, all.length - tail.length))
     },
