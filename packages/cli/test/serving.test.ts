@@ -102,7 +102,6 @@ test('doctor names what is there and what is missing, without the values of keys
   ])
   expect(findings.at(-1)).toMatchObject({ text: 'anthropic without its package: ANTHROPIC_API_KEY is set' })
   expect(out).not.toContain('sk-secret')
-  expect((await place.provost('runs', '--store', 'doctor.db', '--json')).out.trim().split('\n')).toHaveLength(1)
 })
 
 test('doctor fails for a store that cannot be opened', async () => {

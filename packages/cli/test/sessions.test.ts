@@ -93,10 +93,9 @@ test('of several questions one must be named; a denial has a reason, and --agent
 })
 
 test('runs lists the sessions of the store, and what waits', async () => {
-  const [all, suspended, one] = await Promise.all([
+  const [all, failed] = await Promise.all([
     place.provost('runs', '--json'),
-    place.provost('runs', '--status', 'failed'),
-    place.provost('runs', '--limit', '1'),
+    place.provost('runs', '--status', 'failed', '--limit', '1'),
   ])
   const rows = linesOf(all)
   expect(rows.find(({ id }) => id === 'booked')).toMatchObject({
@@ -108,9 +107,7 @@ test('runs lists the sessions of the store, and what waits', async () => {
   expect(rows.map(({ updatedAt }) => updatedAt)).toEqual(
     rows.map(({ updatedAt }) => updatedAt).toSorted((a, b) => b - a),
   )
-  expect(suspended.out).toMatch(/^SESSION +STATUS +AGENT +PRINCIPAL +AGE +WAITS\n\S+ +failed +desk +local +\d+\w\n$/)
-  expect(one.out.trim().split('\n')).toHaveLength(2)
-  expect(one.err).toContain(`1 of ${rows.length} sessions`)
+  expect(failed.out).toMatch(/^SESSION +STATUS +AGENT +PRINCIPAL +AGE +WAITS\n\S+ +failed +desk +local +\d+\w\n$/)
 })
 
 test('show marks untrusted text with its source, and no text controls the terminal', async () => {
@@ -131,12 +128,11 @@ test('a session is exported, verified, imported as an untrusted record, and repl
   writeFileSync(file, exported.out)
   const changed = join(place.folder, 'changed.jsonl')
   writeFileSync(changed, exported.out.replaceAll('"confirmed"', '"impossible"'))
-  const [intact, tampered, fromStore, imported, refused, replayed, outside] = await Promise.all([
+  const [intact, tampered, fromStore, imported, replayed, outside] = await Promise.all([
     place.provost('verify', file),
     place.provost('verify', changed),
     place.provost('verify', 'booked', '--json'),
     place.provost('import', file, '--id', 'copy'),
-    place.provost('import', changed, '--id', 'changed'),
     place.provost('replay', 'booked', deskFile),
     place.provost('export', 'booked', '--for', 'outside', '--output', 'outside.jsonl'),
   ])
@@ -144,7 +140,6 @@ test('a session is exported, verified, imported as an untrusted record, and repl
   expect(tampered).toMatchObject({ code: 1, err: expect.stringContaining('audit-invalid') })
   expect(JSON.parse(fromStore.out)).toMatchObject({ ok: true, problems: [] })
   expect(imported).toMatchObject({ code: 0, out: expect.stringContaining('labelled untrusted') })
-  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('invalid-export') })
   expect(replayed).toMatchObject({ code: 0, out: expect.stringMatching(/^Same: \d+ entries\.\n$/) })
   expect(outside.code).toBe(0)
   expect(readFileSync(join(place.folder, 'outside.jsonl'), 'utf8')).not.toContain('principal')
