@@ -51,12 +51,20 @@ interface Application {
   readonly dependencies: Readonly<Record<string, string>>
   /** Packed packages that it names itself. Default: all. */
   readonly packed?: readonly string[]
+  /** Only the Node that runs the matrix tries it. */
+  readonly once?: true
 }
 
 const everyday: Application = { program: 'checks.mjs', packed: ['provost'], dependencies: { 'just-bash': '^3.4.0' } }
 const typed: Application = {
   program: 'types.mjs',
   dependencies: { '@types/node': '^24.19.2', typescript: '^7.0.2' },
+}
+const bundled: Application = {
+  program: 'bundlers.mjs',
+  packed: ['provost'],
+  dependencies: { esbuild: '^0.28.2', vite: '^8.3.8', webpack: '^5.112.0' },
+  once: true,
 }
 const traced: readonly Application[] = [
   { '@opentelemetry/api': '1.9.1', '@opentelemetry/sdk-trace-base': '^2.12.0' },
@@ -100,13 +108,15 @@ async function main(): Promise<void> {
   try {
     say('Packing the packages and installing them in empty folders.')
     const tarballs = await pack(folder)
-    const applications: string[] = []
-    for (const [n, application] of [everyday, ...traced, typed].entries()) {
-      applications.push(await install(application, join(folder, String(n)), tarballs))
+    const programs: { readonly file: string; readonly once?: true }[] = []
+    for (const [n, application] of [everyday, ...traced, typed, bundled].entries()) {
+      const file = await install(application, join(folder, String(n)), tarballs)
+      programs.push({ file, ...(application.once && { once: true }) })
     }
     const table = new Map<string, readonly Outcome[]>()
     for (const runtime of asked) {
-      const outcomes = (await Promise.all(applications.map((program) => tryOn(runtime, program)))).flat()
+      const tried = programs.filter(({ once }) => !once || runtime.program === process.execPath)
+      const outcomes = (await Promise.all(tried.map(({ file }) => tryOn(runtime, file)))).flat()
       table.set(runtime.name, outcomes)
       const faults = outcomes.filter(({ ok }) => !ok)
       say(`${runtime.name}: ${outcomes.length - faults.length} of ${outcomes.length}`)
@@ -150,7 +160,7 @@ async function install(
     overrides: tarballs,
     nodeLinker: 'hoisted',
     pmOnFail: 'ignore',
-    permissions: { '@mongodb-js/zstd': { build: false }, 'node-liblzma': { build: false } },
+    permissions: { esbuild: { build: false }, '@mongodb-js/zstd': { build: false }, 'node-liblzma': { build: false } },
   }
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
   writeFileSync(join(folder, 'pnpm-workspace.yaml'), JSON.stringify(settings))
@@ -175,8 +185,10 @@ async function tryOn({ program, args }: Runtime, file: string): Promise<readonly
 function pageRows(table: ReadonlyMap<string, readonly Outcome[]>): string {
   const checks = [...new Set([...table.values()].flatMap((outcomes) => outcomes.map(({ check }) => check)))]
   const names = [...table.keys()]
-  const mark = (name: string, check: string): string =>
-    table.get(name)?.find((outcome) => outcome.check === check)?.ok ? 'yes' : '**no**'
+  const mark = (name: string, check: string): string => {
+    const outcome = table.get(name)?.find((one) => one.check === check)
+    return outcome ? (outcome.ok ? 'yes' : '**no**') : ''
+  }
   return [
     `| on | ${names.join(' | ')} |`,
     `| --- |${' --- |'.repeat(names.length)}`,
