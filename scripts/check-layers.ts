@@ -49,7 +49,18 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['orchestrator', 'children', 'composite', 'run', 'session', 'standalone', 'compensation', 'agent'],
   ],
-  governance: ['text', 'wording', 'taint', 'provenance', 'contracts', 'guards', 'data-flow', 'causality', 'audit'],
+  governance: [
+    'text',
+    'wording',
+    'taint',
+    'provenance',
+    'contracts',
+    'guards',
+    'data-flow',
+    'causality',
+    'audit',
+    'offline',
+  ],
   memory: ['items', 'store', 'compaction', 'recall'],
   telemetry: ['report', 'attributes', 'spans', 'extension'],
   'code-mode': ['engine', 'worker', 'sandbox', 'tool'],
@@ -58,6 +69,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   cli: ['command', 'terminal', 'project', 'session', 'commands'],
   teams: [],
   replay: [],
+  'policy-cedar': [],
   provost: [],
 }
 const mostFiles = 14

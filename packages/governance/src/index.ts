@@ -35,3 +35,20 @@ export type { SecretArgument } from './provenance/secret-argument.ts'
 export { auditChain } from './audit/exported-log.ts'
 export { verifyAudit } from './audit/verify-audit.ts'
 export type { AuditedEffect, AuditProblem, AuditReport, VerifyOptions } from './audit/verify-audit.ts'
+export { testPolicy } from './offline/test-policy.ts'
+export type { OfflineOptions, PolicyTest, TestedCall, TestPolicyOptions } from './offline/test-policy.ts'
+export type { FailOn, PolicyChange } from './offline/policy-change.ts'
+export type { PolicyCoverage, RuleCoverage, ToolCoverage } from './offline/policy-coverage.ts'
+export type { HumanAnswer, JudgedArgument, JudgedCall, OfflineDecision, OfflineVerdict } from './offline/judged-call.ts'
+export type { RecordedSession } from './offline/exported-session.ts'
+export { reportPolicy } from './offline/policy-report.ts'
+export type {
+  PolicyReport,
+  QuestionCount,
+  QuestionGroup,
+  QuestionValue,
+  ReportPolicyOptions,
+  TrustProposal,
+} from './offline/policy-report.ts'
+export { policyReportText, policyTestText } from './offline/policy-text.ts'
+export type { PolicyTextOptions } from './offline/policy-text.ts'

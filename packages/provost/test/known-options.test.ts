@@ -8,7 +8,9 @@ import * as codeMode from '@provost/code-mode'
 import type { CompositeContext } from '@provost/core'
 import * as core from '@provost/core'
 import * as governance from '@provost/governance'
+import * as policyCommand from '@provost/governance/policy-command'
 import * as memory from '@provost/memory'
+import * as policyCedar from '@provost/policy-cedar'
 import * as provider from '@provost/provider'
 import * as replay from '@provost/replay'
 import * as server from '@provost/server'
@@ -351,10 +353,34 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     inspectInbound: 'no options',
     isSafeFor: 'no options',
     mergeGuard: [(more) => governance.mergeGuard({ untrustedShare: 0.5, ...more })],
+    policyReportText: [
+      async (more) => governance.policyReportText(await governance.reportPolicy([]), { values: true, ...more }),
+    ],
+    policyTestText: [
+      async (more) => {
+        const policyTest = await governance.testPolicy([], { policy: { mode: 'enforce' }, agents: [desk] })
+        return governance.policyTestText(policyTest, { values: true, ...more })
+      },
+    ],
     protocolGuard: [(more) => governance.protocolGuard({ onViolation: 'deny', ...more })],
+    reportPolicy: [(more) => governance.reportPolicy([], { agents: [desk], ...more })],
     sanitizeInbound: [(more) => governance.sanitizeInbound({ policy: 'flag', ...more })],
     stripInbound: { unchecked: 'Findings of inspectInbound.' },
+    testPolicy: [
+      (more) => governance.testPolicy([], { policy: { mode: 'enforce' }, agents: [desk], ...more }),
+      (more) => governance.testPolicy([], { policy: { mode: 'enforce', ...more }, agents: [desk] }),
+      (more) => {
+        const against = { mode: 'enforce', ...more } as const
+        return governance.testPolicy([], { policy: { mode: 'enforce' }, agents: [desk], against })
+      },
+    ],
     verifyAudit: [(more) => governance.verifyAudit([], { head: 'x', ...more })],
+  },
+  'governance/policy-command': {
+    policyCommand: [(more) => policyCommand.policyCommand(['--help'], { print() {}, ...more })],
+  },
+  'policy-cedar': {
+    cedarRule: [(more) => policyCedar.cedarRule({ policy: '', tools: [note], ...more })],
   },
   memory: {
     compaction: [(more) => memory.compaction({ threshold: 0.5, ...more })],
@@ -480,6 +506,8 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'sessions/kit': storeKit,
   'sessions/postgres': storePostgres,
   governance,
+  'governance/policy-command': policyCommand,
+  'policy-cedar': policyCedar,
   memory,
   'code-mode': codeMode,
   replay,

@@ -37,10 +37,14 @@ export function auditChain(exported: string | Iterable<Entry>): string {
   return lines.map((line) => `${line}\n`).join('')
 }
 
-type Line = { readonly type: 'log' | 'other' } | { readonly type: 'entry'; readonly entry: Entry }
+/** A line of an export: the name of the log that follows, an entry, or another envelope. */
+export type ExportedLine =
+  | { readonly type: 'log'; readonly log: string }
+  | { readonly type: 'entry'; readonly entry: Entry }
+  | { readonly type: 'other'; readonly value: Readonly<Record<string, unknown>> }
 
-/** Lines of `exportSession`, in their envelopes, or bare entries. */
-function* linesIn(text: string): Iterable<Line> {
+/** Yields lines of `exportSession`, in their envelopes, or bare entries. */
+export function* linesIn(text: string): Iterable<ExportedLine> {
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
     let value: unknown
@@ -50,12 +54,13 @@ function* linesIn(text: string): Iterable<Line> {
       throw unreadable(index, 'not JSON', cause)
     }
     if (!isRecord(value)) throw unreadable(index, 'not an entry')
-    if (envelopes.has(value['type'])) yield { type: value['type'] === 'log' ? 'log' : 'other' }
+    if (value['type'] === 'log') yield { type: 'log', log: typeof value['log'] === 'string' ? value['log'] : '' }
+    else if (envelopes.has(value['type'])) yield { type: 'other', value }
     else yield { type: 'entry', entry: entryOf(value['type'] === 'entry' ? value['entry'] : value, index) }
   }
 }
 
-const envelopes: ReadonlySet<unknown> = new Set(['header', 'log', 'blob', 'footer'])
+const envelopes: ReadonlySet<unknown> = new Set(['header', 'blob', 'footer'])
 
 function entryOf(value: unknown, index: number): Entry {
   if (!isRecord(value)) throw unreadable(index, 'not an entry')

@@ -43,7 +43,7 @@ function without(counted: CountedCalls, callId: unknown): CountedCalls {
 }
 
 /** A timeout, an abort, and an end that is unknown count: the effect may have taken place. */
-function hadNoEffect(outcome: ToolResult['outcome'], isUnknown: boolean): boolean {
+export function hadNoEffect(outcome: ToolResult['outcome'], isUnknown: boolean): boolean {
   return !isUnknown && (outcome === 'denied' || outcome === 'skipped' || outcome === 'error')
 }
 

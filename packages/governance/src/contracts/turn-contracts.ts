@@ -29,6 +29,8 @@ export interface TurnContracts {
   /** Makes a run known to its children while it is active. */
   whileItRuns<T>(ctx: HookContext, next: () => Promise<T>): Promise<T>
   turnOf(ctx: HookContext): Turn
+  /** Returns the context of the outermost run that the policy governs. */
+  topOf(ctx: HookContext): HookContext
   /** Derives the contract of the present turn, or reads it from the log. */
   contractOf(ctx: HookContext): Promise<Contract>
   /** Returns the contract as it applies to a call, and reserves one call of its tool until `release`. */
@@ -52,7 +54,7 @@ export function turnContracts({ planner }: ContractOptions): TurnContracts {
   const runs = new Map<string, HookContext>()
   const counter = callCounter()
 
-  /** Returns the context of the outermost run that the policy governs: its log has the turn. */
+  /** The log of the outermost run has the turn. */
   const topOf = (ctx: HookContext): HookContext => {
     const id = ctx.run.parents.findLast((parent) => runs.has(parent))
     return (id !== undefined && runs.get(id)) || ctx
@@ -86,6 +88,7 @@ export function turnContracts({ planner }: ContractOptions): TurnContracts {
       }
     },
     turnOf: (ctx) => turnOf(topOf(ctx)),
+    topOf,
     contractOf,
     async viewOf({ tool, callId }, ctx) {
       const contract = await contractOf(ctx)

@@ -1,6 +1,7 @@
 import type { HookContext, Message, Steps, ToolCall, ToolInfo } from '@provost/core'
 import { isPromise, isRecord, joinLabels, ProvostError } from '@provost/core'
 
+import type { Amounts, SessionCounters } from '../contracts/session-counters.ts'
 import type { ContractOptions, TurnContracts } from '../contracts/turn-contracts.ts'
 import type { Turn } from '../contracts/turn.ts'
 import { argumentOrigins } from '../provenance/argument-origin.ts'
@@ -24,6 +25,7 @@ export interface JudgeOptions {
   /** Absent where the policy derives no contracts. */
   readonly terms: ContractOptions | undefined
   readonly turns: TurnContracts
+  readonly counters: SessionCounters
   readonly readers?: (destination: string) => readonly string[]
   readonly intent?: IntentFunction
 }
@@ -39,6 +41,7 @@ export interface Decision {
 /** Returns the decision of the rules and of the contract on a call, or undefined to allow it. */
 export async function judgeSink(policy: JudgeOptions, call: ToolCall, ctx: HookContext): Promise<Decision | undefined> {
   try {
+    await policy.counters.giveBack(policy.turns.topOf(ctx), ctx)
     const sink = await sinkOf(policy, call, ctx)
     const judged = await byRules(policy.rules, sink, ctx)
     if (judged && judged !== 'allow' && 'deny' in judged.answer) return judged
@@ -51,26 +54,29 @@ export async function judgeSink(policy: JudgeOptions, call: ToolCall, ctx: HookC
   }
 }
 
-/** Returns the first decision of the rules. */
+/** Returns the first decision of the rules. A question that yields is outranked by a later denial. */
 async function byRules(
   rules: readonly DataFlowRule[],
   sink: Sink,
   ctx: HookContext,
 ): Promise<Decision | 'allow' | undefined> {
+  let question: Decision | undefined
   for (const rule of rules) {
     const answer = await rule(sink, ctx)
     if (!answer) continue
-    if ('allow' in answer) return 'allow'
+    if ('allow' in answer) return question ?? 'allow'
     if ('deny' in answer) return { rule: rule.name || 'rule', answer }
     if ('ask' in answer) {
       const ask = { origins: argumentOrigins(sink.values), ...answer.ask }
-      return { rule: rule.name || 'rule', answer: { ask } }
+      question ??= { rule: rule.name || 'rule', answer: { ask } }
+      if (answer.yields) continue
+      return question
     }
     throw new ProvostError('invalid-answer', `The rule ${rule.name} returned an invalid answer.`, {
       hint: 'Return { deny }, { ask } or { allow: true }, or undefined to continue with the next rule.',
     })
   }
-  return undefined
+  return question
 }
 
 /** Returns the question about a call that exceeds its contract. */
@@ -143,9 +149,17 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
       : await impliedOf(policy, call.tool, ctx, turn, known, values),
     ...(contract && { contract }),
     turn: turn.messages,
+    counted: policy.counters.reserve(policy.turns.topOf(ctx), call.callId, amountsOf(policy.rules, call)),
     readers: policy.readers ?? ((destination) => [destination]),
     known,
   }
+}
+
+/** Returns what a call adds to the counters of all rules. */
+function amountsOf(rules: readonly DataFlowRule[], call: ToolCall): Amounts {
+  const amounts: Record<string, number> = {}
+  for (const rule of rules) Object.assign(amounts, rule.counts?.(call))
+  return amounts
 }
 
 /** Traces the values of a call to their origins, and finds the spans of untrusted texts in them. */
