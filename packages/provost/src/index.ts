@@ -427,7 +427,7 @@ export type {
 } from '@provost/memory'
 
 // The log, its store and the loop.
-export { advance, foldLog, nextAction, pendingWork, resumeLoop, runLoop, startLoop } from '@provost/agent'
+export { advance, foldLog, nextAction, pendingWork, resolveWaits, resumeLoop, runLoop, startLoop } from '@provost/agent'
 export { replayHandoffs, replayInputs, replaySession } from '@provost/replay'
 export type {
   FinalFailure,

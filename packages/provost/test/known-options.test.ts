@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import * as agent from '@provost/agent'
+import * as cli from '@provost/cli'
 import * as client from '@provost/client'
 import * as codeMode from '@provost/code-mode'
 import type { CompositeContext } from '@provost/core'
@@ -152,6 +153,10 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     pendingWork: { unchecked: data },
     sessionCost: { unchecked: data },
     sessionUsage: { unchecked: data },
+    resolveWaits: [
+      (more) => agent.resolveWaits(store(), 'x', { approvals: [], ...more }),
+      (more) => agent.resolveWaits(store(), 'x', { approvals: [{ id: 'a', decision: 'deny', ...more }] }),
+    ],
     resumeLoop: { unchecked: port },
     runLoop: 'no options',
     startLoop: { unchecked: port },
@@ -474,6 +479,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     ],
     serve: [(more) => server.serve(aServer, { port: 0, ...more })],
   },
+  cli: { main: 'no options' },
   'server/ai': {
     aiAgent: [(more) => serverAi.aiAgent(desk, { principal: { id: 'ann' }, ...more })],
   },
@@ -513,6 +519,7 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   server,
   'server/ai': serverAi,
   client,
+  cli,
 }
 
 const functionsOf = (object: object): string[] =>
