@@ -56,6 +56,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'provenance',
     'contracts',
     'guards',
+    'evidence',
     'data-flow',
     'causality',
     'audit',

@@ -1,12 +1,12 @@
 import type { Json } from '@provost/core'
 
+import { brief, differenceOf, evidenceOf, grantsOf, shown } from '../evidence/decision-evidence.ts'
 import { allowedCalls } from '../provenance/contract.ts'
 import type { Grant, Prohibition } from '../provenance/contract.ts'
 import type { Sink, TracedValue } from '../provenance/data-flow-rule.ts'
 import { isDesignated } from '../provenance/origin.ts'
 import { longText } from '../text/long-text.ts'
 import { exactForm, holds, looseForm, wordsOf } from '../wording/exact-form.ts'
-import { brief, differenceOf, evidenceOf, grantsOf, shown } from './evidence.ts'
 import { isTainted } from './intent-preset.ts'
 
 /** Why a call exceeds the contract, and the clause that comes nearest. */

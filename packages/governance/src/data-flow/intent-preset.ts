@@ -1,6 +1,7 @@
 import type { ArgRole, Steps } from '@provost/core'
 import { finish } from '@provost/core'
 
+import { brief, differenceOf, evidenceOf, shown } from '../evidence/decision-evidence.ts'
 import type { DataFlowRule, RuleAnswer, Sink, TracedValue } from '../provenance/data-flow-rule.ts'
 import { isSuggested } from '../provenance/definition.ts'
 import { isIdentityData, isOfReachedRecord } from '../provenance/lookup.ts'
@@ -24,7 +25,6 @@ import { longText } from '../text/long-text.ts'
 import { plainForm, withoutEscapes } from '../text/plain-form.ts'
 import { hostOf, isHandle, isUrl, urlsIn } from '../wording/address.ts'
 import { exactForm, exactFormSteps, holds, looseForm, wordsOf } from '../wording/exact-form.ts'
-import { brief, differenceOf, evidenceOf, shown } from './evidence.ts'
 import { isAboutPages } from './intent-match.ts'
 import { isIssuedCode, isIssuedItem } from './issued-value.ts'
 
