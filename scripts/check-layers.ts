@@ -55,6 +55,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'code-mode': ['engine', 'worker', 'sandbox', 'tool'],
   server: ['options', 'http', 'stream', 'sessions', 'requests', 'approvals', 'api', 'ui', 'a2a', 'server'],
   client: [],
+  'create-provost': [],
   teams: [],
   replay: [],
   provost: [],
