@@ -49,11 +49,15 @@ const runtimes: readonly Runtime[] = [
 interface Application {
   readonly program: string
   readonly dependencies: Readonly<Record<string, string>>
-  /** Packed packages that it names itself. */
-  readonly packed: readonly string[]
+  /** Packed packages that it names itself. Default: all. */
+  readonly packed?: readonly string[]
 }
 
 const everyday: Application = { program: 'checks.mjs', packed: ['provost'], dependencies: { 'just-bash': '^3.4.0' } }
+const typed: Application = {
+  program: 'types.mjs',
+  dependencies: { '@types/node': '^24.19.2', typescript: '^7.0.2' },
+}
 const traced: readonly Application[] = [
   { '@opentelemetry/api': '1.9.1', '@opentelemetry/sdk-trace-base': '^2.12.0' },
   { '@opentelemetry/api': '^1.10.0', '@opentelemetry/sdk-trace': '^3.1.1' },
@@ -97,7 +101,7 @@ async function main(): Promise<void> {
     say('Packing the packages and installing them in empty folders.')
     const tarballs = await pack(folder)
     const applications: string[] = []
-    for (const [n, application] of [everyday, ...traced].entries()) {
+    for (const [n, application] of [everyday, ...traced, typed].entries()) {
       applications.push(await install(application, join(folder, String(n)), tarballs))
     }
     const table = new Map<string, readonly Outcome[]>()
@@ -140,7 +144,7 @@ async function install(
   tarballs: Readonly<Record<string, string>>,
 ): Promise<string> {
   mkdirSync(folder)
-  const own = Object.fromEntries(packed.map((name) => [name, tarballs[name]]))
+  const own = packed ? Object.fromEntries(packed.map((name) => [name, tarballs[name]])) : tarballs
   const manifest = { private: true, type: 'module', dependencies: { ...own, ...dependencies } }
   const settings = {
     overrides: tarballs,

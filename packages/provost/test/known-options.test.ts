@@ -11,6 +11,7 @@ import * as memory from '@provost/memory'
 import * as provider from '@provost/provider'
 import * as replay from '@provost/replay'
 import * as server from '@provost/server'
+import * as serverAi from '@provost/server/ai'
 import * as sessions from '@provost/sessions'
 import * as storeKit from '@provost/sessions/kit'
 import * as storePostgres from '@provost/sessions/postgres'
@@ -122,6 +123,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     questionText: 'no options',
     reasonText: 'no options',
     sessionQuarantined: 'no options',
+    threadFlags: 'no options',
     toBase64: 'no options',
     admit: 'no options',
     finish: 'no options',
@@ -431,7 +433,6 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     storeConformance: { unchecked: port },
   },
   server: {
-    aiAgent: [(more) => server.aiAgent(desk, { principal: { id: 'ann' }, ...more })],
     createServer: [
       (more) => server.createServer({ agents: [desk], store: store(), ...more }),
       (more) => server.createServer({ agents: [desk], store: store(), limits: { runs: 1, ...more } }),
@@ -444,6 +445,9 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
         }),
     ],
     serve: [(more) => server.serve(aServer, { port: 0, ...more })],
+  },
+  'server/ai': {
+    aiAgent: [(more) => serverAi.aiAgent(desk, { principal: { id: 'ann' }, ...more })],
   },
   client: {
     ServerError: 'no options',
@@ -477,6 +481,7 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   telemetry,
   testing,
   server,
+  'server/ai': serverAi,
   client,
 }
 

@@ -1,5 +1,3 @@
-export { aiAgent } from './ui/ai-agent.ts'
-export type { AiAgentOptions } from './ui/ai-agent-options.ts'
 export type { ExecuteComplete } from './sessions/completion.ts'
 export type { Limits } from './options/limits.ts'
 export { defaultLimits } from './options/limits.ts'

@@ -24,13 +24,22 @@ export async function checkOutput(ctx: RunContext, message: Message, model: stri
   if ((ctx.state.run?.outputRepairs ?? 0) < mostRepairs) {
     return {
       of: 'output',
-      content: `The answer does not fit the required output: ${problem}. Answer again with JSON that does, and nothing else.`,
+      content: `The answer does not fit the required output: ${problem}. Answer again with JSON that does, and nothing else.${schemaText(ctx.agent)}`,
     }
   }
   const error = new ProvostError('output-invalid', `The answer does not fit the output schema: ${problem}.`, {
     hint: 'Relax the schema, describe its fields, or use a stronger model.',
   })
   throw new RunEnding('failed', error.toJSON(), error, { kind: 'model', name: model })
+}
+
+/** Largest schema that a repair request repeats, in characters. */
+const longestSchema = 8_000
+
+/** Returns the schema for a repair request: the provider may have told the model nothing of it. */
+function schemaText({ responseFormat }: ResolvedAgent): string {
+  const text = responseFormat ? JSON.stringify(responseFormat.schema) : ''
+  return text === '' || text.length > longestSchema ? '' : ` Its JSON schema: ${text}`
 }
 
 async function outputProblem(schema: NonNullable<ResolvedAgent['output']>, text: string): Promise<string | undefined> {

@@ -143,6 +143,7 @@ describe.each(Object.entries(providers))('%s behind an agent', (_, { model, name
     expect([status, output]).toEqual(['completed', { order: 17 }])
     expect(JSON.stringify(server.requests[0]?.body)).toMatch(/json_schema|"input_schema"/)
     expect(lastBody()).toContain('does not fit the required output')
+    expect(lastBody()).toContain('Its JSON schema: {')
   })
 
   it('is asked again after a 429, when it said', async () => {
@@ -273,6 +274,23 @@ it('a stream that is cut is tried again by default, after a moment', async () =>
   const { events, result } = await watch(agent.stream('Well?'))
   expect(result.text).toBe('Full answer.')
   expect(only(events, 'model.retry')[0]?.afterMs).toBeGreaterThanOrEqual(500)
+})
+
+it('a provider that knows JSON but no schema is told the schema, behind the instructions and in each request alike', async () => {
+  server.play({ toolCalls: [{ name: 'look', input: { order: 17 } }] }, { text: '{"order":17}' })
+  const model = createOpenAICompatible({ name: 'local', baseURL: server.baseURL })('llama')
+  const output = z.object({ order: z.number() })
+  const agent = createAgent({ name: 'desk', instructions: 'Help.', model, tools: [look], output })
+  const { output: answer } = await agent.run('Which?')
+  expect(answer).toEqual({ order: 17 })
+  const bodies = server.requests.map(({ body }) => body as { messages: { role: string; content: string }[] })
+  expect(bodies.map((body) => body.messages.slice(0, 3).map(({ role }) => role))).toEqual([
+    ['system', 'system', 'user'],
+    ['system', 'system', 'user'],
+  ])
+  expect(bodies[0]?.messages[1]?.content).toContain('"required":["order"]')
+  expect(bodies[1]?.messages[1]).toEqual(bodies[0]?.messages[1])
+  expect(bodies[0]).toMatchObject({ response_format: { type: 'json_object' } })
 })
 
 it('another provider takes over when one is out of service, with the whole history in its own format', async () => {

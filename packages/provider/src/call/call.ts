@@ -18,6 +18,7 @@ import { alternating } from './alternating.ts'
 import { holdCompaction } from './anthropic-compaction.ts'
 import { completeUsage, earlyUsage, isEarlyUsage, toUsage } from './model-usage.ts'
 import { createResponse } from './response.ts'
+import { withSchemaInPrompt } from './schema-in-prompt.ts'
 import type { StreamChunk, StreamPart } from './stream-part.ts'
 import { promptTokens } from './tokens.ts'
 
@@ -229,7 +230,10 @@ function toCallOptions(call: ModelCall, abortSignal: AbortSignal): LanguageModel
     options.tools = tools.slice()
     options.toolChoice = toToolChoice(settings?.toolChoice)
   }
-  if (responseFormat) options.responseFormat = { type: 'json', ...responseFormat }
+  if (responseFormat) {
+    options.responseFormat = { type: 'json', ...responseFormat }
+    options.prompt = withSchemaInPrompt(call.model, prompt, responseFormat)
+  }
   if (!settings) return options
   if (settings.temperature !== undefined) options.temperature = settings.temperature
   if (settings.topP !== undefined) options.topP = settings.topP

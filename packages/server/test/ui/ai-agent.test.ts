@@ -1,7 +1,7 @@
 import { registerHooks } from 'node:module'
 
 import { createAgent } from '@provost/agent'
-import { aiAgent } from '@provost/server'
+import { aiAgent } from '@provost/server/ai'
 import { scriptedModel } from '@provost/testing'
 import type { Agent, UIMessage, UIMessageChunk } from 'ai'
 import { createAgentUIStreamResponse, readUIMessageStream } from 'ai'
