@@ -52,13 +52,13 @@ export async function tryChatPage(url: string, pictures?: string): Promise<void>
 
     // A reload in the middle of an answer: the page goes on with it.
     await say(page, 'Hello again')
-    await page.waitForFunction("document.querySelectorAll('.assistant').length === 6")
+    await page.locator('.assistant').nth(5).waitFor({ timeout: 20_000 })
     await page.reload()
-    await shows(page, '.assistant', /or set PROVOST_MODEL\.$/u)
+    await shows(page, '.assistant', /set PROVOST_MODEL\.$/u)
     await idle(page)
     await take('after')
     await page.reload()
-    await shows(page, '.assistant', /or set PROVOST_MODEL\.$/u)
+    await shows(page, '.assistant', /set PROVOST_MODEL\.$/u)
     const texts = await page.locator('#messages > *').allTextContents()
     const expected = [
       /^Hello$/u,

@@ -50,10 +50,19 @@ function show(className, text = '') {
 const textOf = ({ content }) =>
   typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
+/** What the page shows of an answer. Its role is `aborted` if the user stopped it, and `error` if it failed. */
+function answerText(message) {
+  const text = textOf(message)
+  return text && message.role === 'aborted' ? `${text.trimEnd()} (stopped)` : text
+}
+
+const isAnswer = ({ role }) => role === 'assistant' || role === 'aborted' || role === 'error'
+
 /** Shows a stored message. */
-function showMessage({ role, content, partial }) {
-  const text = textOf({ content })
-  if ((role === 'user' || role === 'assistant') && text) show(role, partial ? `${text} (stopped)` : text)
+function showMessage(message) {
+  const { role, content } = message
+  if (role === 'user') show('user', textOf(message))
+  if (isAnswer(message) && answerText(message)) show('assistant', answerText(message))
   if (role === 'tool') for (const part of content) showResult(part.toolName, part.output?.value ?? part.output)
 }
 
@@ -91,9 +100,9 @@ async function read(response) {
       answer.append(event.delta)
       answer.scrollIntoView({ block: 'end' })
     }
-    if (event.type === 'message.end' && event.message.role === 'assistant') {
-      const text = event.discarded ? '' : textOf(event.message)
-      if (text) answerOf(event).textContent = event.message.partial ? `${text} (stopped)` : text
+    if (event.type === 'message.end' && isAnswer(event.message)) {
+      const text = event.discarded ? '' : answerText(event.message)
+      if (text) answerOf(event).textContent = text
       else answers.get(`${event.messageId} ${event.attempt}`)?.remove()
     }
     if (event.type === 'tool.execute.end') showResult(event.toolName, event.output)

@@ -21,7 +21,9 @@ export const scripted = () =>
           return { text: 'I refund that.', toolCalls: [{ name: 'refund', input: { orderId, amount: Number(amount) } }] }
         }
         return {
-          text: words('I am a scripted model. Write "Refund order 17, 80 euros", or set PROVOST_MODEL.'),
+          text: words(
+            'I am a scripted model, so I have one answer to everything, and I give it slowly: that leaves time to press Stop, or to reload the page in the middle. To see a tool that asks for approval, write "Refund order 17, 80 euros". To talk to a real model, set PROVOST_MODEL.',
+          ),
           delayMs: 60,
         }
       },
