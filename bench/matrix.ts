@@ -46,12 +46,20 @@ interface Application {
   readonly dependencies: Readonly<Record<string, string>>
   /** Packed packages that it names itself. Default: all. */
   readonly packed?: readonly string[]
+  /** Only the Node that runs the matrix tries it. */
+  readonly once?: true
 }
 
 const everyday: Application = { program: 'checks.mjs', packed: ['provost'], dependencies: { 'just-bash': '^3.4.0' } }
 const typed: Application = {
   program: 'types.mjs',
   dependencies: { '@types/node': '^24.19.2', typescript: '^7.0.2' },
+}
+const bundled: Application = {
+  program: 'bundlers.mjs',
+  packed: ['provost'],
+  dependencies: { esbuild: '^0.28.2', vite: '^8.3.8', webpack: '^5.112.0' },
+  once: true,
 }
 const traced: readonly Application[] = [
   { '@opentelemetry/api': '1.9.1', '@opentelemetry/sdk-trace-base': '^2.12.0' },
@@ -114,11 +122,14 @@ async function main(): Promise<void> {
 type Try = (runtime: Runtime) => Promise<readonly Outcome[]>
 
 async function applicationTries(folder: string, tarballs: Tarballs): Promise<readonly Try[]> {
-  const programs: string[] = []
-  for (const [n, application] of [everyday, ...traced, typed].entries()) {
-    programs.push(await install(application, join(folder, String(n)), tarballs))
+  const tries: Try[] = []
+  for (const [n, application] of [everyday, ...traced, typed, bundled].entries()) {
+    const file = await install(application, join(folder, String(n)), tarballs)
+    tries.push(async (runtime) =>
+      application.once && runtime.program !== process.execPath ? [] : tryOn(runtime, file),
+    )
   }
-  return programs.map((program) => (runtime) => tryOn(runtime, program))
+  return tries
 }
 
 /** Loaded only here: it needs a browser. */
@@ -160,8 +171,10 @@ async function tryOn({ program, args }: Runtime, file: string): Promise<readonly
 function pageRows(table: ReadonlyMap<string, readonly Outcome[]>): string {
   const checks = [...new Set([...table.values()].flatMap((outcomes) => outcomes.map(({ check }) => check)))]
   const names = [...table.keys()]
-  const mark = (name: string, check: string): string =>
-    table.get(name)?.find((outcome) => outcome.check === check)?.ok ? 'yes' : '**no**'
+  const mark = (name: string, check: string): string => {
+    const outcome = table.get(name)?.find((one) => one.check === check)
+    return outcome ? (outcome.ok ? 'yes' : '**no**') : ''
+  }
   return [
     `| on | ${names.join(' | ')} |`,
     `| --- |${' --- |'.repeat(names.length)}`,

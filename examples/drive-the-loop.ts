@@ -44,7 +44,7 @@ const driver = (dies: boolean): LoopDriver => ({
   awaitDecisions: () => 'suspend',
   append(entries) {
     log.push(...entries)
-    if (dies && nextAction(foldLog(log)) === 'context' && log.length > 2) throw new Error('the driver died')
+    if (dies && nextAction(foldLog(log)) === 'start-step' && log.length > 2) throw new Error('the driver died')
   },
 })
 
@@ -54,11 +54,11 @@ await runLoop(first).catch((error: Error) => console.log(error.message))
 // → executes clock {"city":"Ulm"}
 // → the driver died
 
-console.log(nextAction(foldLog(log))) // → context
+console.log(nextAction(foldLog(log))) // → start-step
 const second = resumeLoop(agent, driver(false), log)
 while (!(await advance(second))) console.log(nextAction(second.state))
 // → calls the model with 3 messages
-// → end
+// → finish
 
 console.log(log.map((entry) => ('op' in entry ? `${entry.type} ${entry.op}` : entry.type)).join(', '))
 // → run started, message, attempt, message, call decided, call started, call settled, attempt, message, run ended

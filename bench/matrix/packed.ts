@@ -36,6 +36,6 @@ export function packedSettings(tarballs: Tarballs): string {
     overrides: tarballs,
     nodeLinker: 'hoisted',
     pmOnFail: 'ignore',
-    permissions: { '@mongodb-js/zstd': { build: false }, 'node-liblzma': { build: false } },
+    permissions: { esbuild: { build: false }, '@mongodb-js/zstd': { build: false }, 'node-liblzma': { build: false } },
   })
 }

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { createClient } from '@provost/client'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 
 const folder = join(import.meta.dirname, '../recipes')
 
@@ -33,16 +33,16 @@ async function start(file: string) {
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
 describe.runIf(full)('agents inside an application of', () => {
+  beforeAll(() => {
+    if (existsSync(join(folder, 'node_modules/.modules.yaml'))) return
+    const args = ['install', '--frozen-lockfile', '--prefer-offline']
+    const { status, stderr } = spawnSync('pnpm', args, { cwd: folder, encoding: 'utf8' })
+    if (status !== 0) throw new Error(`The frameworks cannot be installed: ${stderr}`)
+  })
+
   test.each(['express', 'fastify', 'hono'])(
     '%s stream, ask, resume, and leave its own routes alone (needs a registry)',
     async (name) => {
-      if (!existsSync(join(folder, 'node_modules/.modules.yaml'))) {
-        const { status, stderr } = spawnSync('pnpm', ['install', '--frozen-lockfile', '--prefer-offline'], {
-          cwd: folder,
-          encoding: 'utf8',
-        })
-        expect([status, stderr]).toEqual([0, expect.any(String)])
-      }
       const server = await start(`${name}.mjs`)
       try {
         expect(await (await fetch(server.url)).text()).toBe('my application')

@@ -47,7 +47,7 @@ export function react(options: ReactOptions = {}): Orchestrator {
   return async (run) => {
     let remark = ''
     let sentBack = false
-    while (run.position !== 'end') {
+    while (run.position !== 'finish') {
       const said = await run.model({ tail: [{ content: rules + remark, label: trustedLabel }] })
       const [action] = run.calls
       if (!action) continue

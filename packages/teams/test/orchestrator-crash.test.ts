@@ -22,7 +22,7 @@ const draftThenCritic: Orchestrator = async (run) => {
   await run.model({ output: 'text' })
   if (run.calls.length > 0) await run.execute({ only: run.calls.slice(1).map(({ callId }) => callId) })
   await run.model({ tail: [{ content: 'And now as JSON.' }] })
-  if (run.position !== 'end') await agentic()(run)
+  if (run.position !== 'finish') await agentic()(run)
 }
 
 /** Calls tools itself: before the model speaks, between its steps, and after its answer. */

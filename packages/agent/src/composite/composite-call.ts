@@ -14,8 +14,8 @@ import { compositeStateOf } from '../reducers/composite-reducer.ts'
 import { hashJson } from '../state/entry.ts'
 import { canAdvance, pendingOn } from '../state/next-action.ts'
 import { callOf } from '../state/session-state.ts'
-import { registeredName } from '../state/tool-call.ts'
-import { resultOfEntry } from '../state/tool-result.ts'
+import { registeredName, toolCall } from '../state/tool-call.ts'
+import { recordedResult } from '../state/tool-result.ts'
 import { askInProcess } from '../tools/elicitation.ts'
 import type { CompositeCall, RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
@@ -150,7 +150,7 @@ export function createCompositeCall(
       )
       const inner = state.run && callOf(state.run, id)
       if (!inner?.settled) throw new ProvostError('tool-calls-pending', `The call ${id} has no result.`)
-      return resultOfEntry(agent, inner, inner.settled)
+      return recordedResult(toolCall(agent, inner), inner.settled)
     }
     const result = make()
     calls.set(id, { same, result })

@@ -13,13 +13,14 @@ import type { SettledDetails } from '../entries/call-entries.ts'
 import { keepsValue, settledEntry, startedEntry } from '../entries/call-entries.ts'
 import { unawaitedCalls } from '../entries/unawaited-calls.ts'
 import { uncertainWait } from '../entries/wait-entries.ts'
-import { outputText } from '../events/event-projection.ts'
+import { outputText } from '../events/call-events.ts'
 import { returnHandoffOf } from '../handoff/return-handoff.ts'
 import { around } from '../hooks/around.ts'
 import { compositeStateOf } from '../reducers/composite-reducer.ts'
 import { byteCount } from '../state/byte-count.ts'
 import { statusOf } from '../state/effect-status.ts'
-import { resultFrom } from '../state/tool-result.ts'
+import { toolCall } from '../state/tool-call.ts'
+import { toolResult } from '../state/tool-result.ts'
 import { mayRepeat } from '../tools/execution-mode.ts'
 import { throughResultHooks } from '../tools/result-hooks.ts'
 import type { CompositeCall, RunContext } from '../types/run-context.ts'
@@ -81,7 +82,7 @@ export async function executeCall(
     if (compositeCall.fault) throw compositeCall.fault.error
   }
   const outcome = compositeCall ? labelled(made, compositeStateOf(call).label) : made
-  const first = resultFrom(agent, call, outcome, delivery?.via ?? 'executed')
+  const first = toolResult(toolCall(agent, call), outcome, delivery?.via ?? 'executed')
   const hooked = throughResultHooks(ctx, first)
   const { result, end, isWithheld } = isPromise(hooked) ? await hooked : hooked
   const isSame = result.outcome === outcome.outcome && result.output === outcome.output

@@ -3,8 +3,8 @@ import type { Orchestrator } from '../types/orchestrator.ts'
 const builtInLoop: Orchestrator = async (run) => {
   for (;;) {
     const { position } = run
-    if (position === 'end') return
-    await (position === 'tools' || position === 'wait' ? run.execute() : run.model())
+    if (position === 'finish') return
+    await (position === 'run-tools' || position === 'wait' ? run.execute() : run.model())
   }
 }
 

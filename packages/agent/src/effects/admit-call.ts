@@ -1,5 +1,5 @@
 import type { EffectMark, EffectSource, EffectStatus, Timestamp, Tool, ToolResult } from '@provost/core'
-import { assertNever, isPromise, trustedLabel } from '@provost/core'
+import { assertNever, isPromise } from '@provost/core'
 import { claimEffect, effectChange, endEffect, readEffect } from '@provost/sessions'
 import type { EffectClaim, EffectIdentity, EffectRecord } from '@provost/sessions'
 import { hasEffect, parseInput, resultOf } from '@provost/tools'
@@ -10,7 +10,7 @@ import { recordedStatus } from '../state/effect-status.ts'
 import { hashJson } from '../state/entry.ts'
 import { callOf, offsetOf } from '../state/session-state.ts'
 import { toolCall } from '../state/tool-call.ts'
-import { resultFrom } from '../state/tool-result.ts'
+import { reasonResult, toolResult } from '../state/tool-result.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
 import { effectIdentity, principalOf } from './effect-identity.ts'
@@ -244,7 +244,7 @@ async function resolveUnknown(
     const found = await lookUp(ctx, call, tool, record.claim.idempotencyKey)
     if (!found) return 'absent'
     if (!mayShow(ctx, record)) return await storedResult(ctx, toolCall(ctx.agent, call), record)
-    return resultFrom(ctx.agent, call, await resultOf(tool, found.output, call.args), ledger)
+    return toolResult(toolCall(ctx.agent, call), await resultOf(tool, found.output, call.args), ledger)
   } catch (thrown) {
     stopIfAborted(ctx)
     report(ctx, thrown, { kind: 'tool', name: tool.name })
@@ -253,6 +253,5 @@ async function resolveUnknown(
 }
 
 function refused({ agent }: RunContext, call: CallState, reason: string): Admission {
-  const output = { type: 'error-text', value: reason } as const
-  return { admit: 'answer', result: resultFrom(agent, call, { outcome: 'error', output, label: trustedLabel }, ledger) }
+  return { admit: 'answer', result: reasonResult(toolCall(agent, call), 'error', reason, ledger) }
 }

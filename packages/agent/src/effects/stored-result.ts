@@ -2,6 +2,7 @@ import type { EntryOf, SessionStore, ToolCall, ToolResult } from '@provost/core'
 import { trustedLabel } from '@provost/core'
 import type { EffectClaim, EffectRecord } from '@provost/sessions'
 
+import { toolResult } from '../state/tool-result.ts'
 import type { RunContext } from '../types/run-context.ts'
 import { principalOf } from './effect-identity.ts'
 
@@ -13,30 +14,12 @@ type Settled = EntryOf<'call', 'settled'>
  */
 export async function storedResult(ctx: RunContext, call: ToolCall, record: EffectRecord): Promise<ToolResult> {
   const { claim, offset } = record
-  const { callId, parentCallId, tool, input } = call
-  const shared = {
-    callId,
-    ...(parentCallId !== undefined && { parentCallId }),
-    tool,
-    input,
-    outcome: 'ok',
-    via: 'ledger',
-  } as const
   const isShown = offset !== undefined && mayShow(ctx, record)
   const settled = isShown ? await settledAt(ctx.agent.store, claim, offset) : undefined
-  if (!settled) {
-    const output = { type: 'text', value: 'Done before. The result of that call is not available here.' } as const
-    return { ...shared, output, value: output.value, label: trustedLabel }
-  }
-  const { output, value, label, fields, details } = settled
-  return {
-    ...shared,
-    output,
-    label,
-    ...(value !== undefined && { value }),
-    ...(fields && { fields }),
-    ...(details !== undefined && { details }),
-  }
+  if (settled) return toolResult(call, { ...settled, outcome: 'ok' }, 'ledger')
+  const value = 'Done before. The result of that call is not available here.'
+  const made = { outcome: 'ok', output: { type: 'text', value }, value, label: trustedLabel } as const
+  return toolResult(call, made, 'ledger')
 }
 
 /** Whether a run may see the result of an effect: its principal requested it, or it took place in the same session. */

@@ -1,27 +1,17 @@
-import type { Entry, EntryOf, ErrorInfo, EventPayloads, Message, ToolOutput } from '@provost/core'
+import type { Entry, EntryOf, ErrorInfo, EventPayloads, Message } from '@provost/core'
 import { assertNever, purposeOf, textOf, trustedLabel } from '@provost/core'
 
-import { notReturned } from '../messages/transferred-context.ts'
 import { isSilent } from '../reducers/message-reducer.ts'
 import { clock, readVerdict } from '../reducers/wait-reducer.ts'
-import { statusOf } from '../state/effect-status.ts'
 import { pendingOn, pendingWork } from '../state/next-action.ts'
 import { endPayload, lastText } from '../state/run-summary.ts'
-import { callOf } from '../state/session-state.ts'
 import type { EmitDurable, EventProjection } from '../types/log.ts'
 import type { CallState, RunProgress, SessionState } from '../types/session-state.ts'
-import { createBatchReport } from './batch-report.ts'
+import { createCallEvents, handoffTarget } from './call-events.ts'
+import { muted } from './muted.ts'
 
 /** For logs of earlier releases. */
 const unknownFailure: ErrorInfo = { code: 'unexpected', message: 'The run failed.' }
-
-interface EndedCall {
-  readonly entry: EntryOf<'call', 'settled'>
-  readonly toolName: string
-}
-
-/** Emits nothing; expensive payloads are not built for it. */
-export const muted: EmitDurable = Object.assign(() => {}, { streamed: () => {} })
 
 /** Creates the projection of a log, at its beginning. */
 export function createEventProjection(sessionId: string, state: SessionState): EventProjection {
@@ -33,17 +23,13 @@ export function createEventProjection(sessionId: string, state: SessionState): E
   /** How the last message entered. */
   let lastVia: EntryOf<'message'>['via'] | undefined
   let stepOpen = false
-  /** Calls whose start was emitted, in this order, with what ends each: an end waits for the ends of earlier starts. */
-  const inFlight = new Map<string, EndedCall | undefined>()
-  /** Calls whose start event follows from the entry of another call. */
-  const announced = new Set<string>()
   /** Requests whose answer was not emitted. The state drops a wait once its call has ended; its answer may follow. */
   const requests = new Map<string, { readonly wait: EntryOf<'wait'>; readonly toolName: string }>()
   /** What the state had before the current entry: the call that it is about, and an answer that waited for approval. */
   let callBefore: CallState | undefined
   let unapprovedBefore: Message | undefined
 
-  const batches = createBatchReport()
+  const calls = createCallEvents(state)
 
   function emitMessage(emit: EmitDurable, message: Message, tried = 1, fate: { discarded?: true } = {}): void {
     const attempt = started.get(message.id) ?? tried
@@ -128,80 +114,21 @@ export function createEventProjection(sessionId: string, state: SessionState): E
   }
 
   function projectCall(emit: EmitDurable, entry: Extract<Entry, { type: 'call' }>): void {
-    const { callId } = entry
-    if (entry.op === 'started') {
-      if (!announced.delete(callId)) startCall(emit, callId)
-      for (const id of entry.announces ?? []) {
-        announced.add(id)
-        startCall(emit, id)
-      }
-      if (emit === muted) return
-      const { starts, returnHandoff } = callBefore ?? {}
-      if (starts === 1 && returnHandoff) emit('handoff.start', { ...targetOf(returnHandoff.entry), callId })
-    } else if (entry.op === 'settled') {
-      const ended: EndedCall = { entry, toolName: nameOf(callBefore) }
-      announced.delete(callId)
-      if (callBefore?.parentCallId !== undefined) return settledEvent(emit, ended)
-      if (callBefore?.returnHandoff) emitReturn(emit, callBefore.returnHandoff.entry, entry)
-      if (inFlight.has(callId)) inFlight.set(callId, ended)
-      else endCall(emit, ended)
-      endInOrder(emit)
-      if (state.completedMessage) {
-        if (!state.hidden.has(state.completedMessage.id)) emitMessage(emit, state.completedMessage)
-        endStep(emit, state.run)
-      }
-    } else if (entry.op === 'parked') {
-      // A parked composite does not delay the end events of other calls.
-      inFlight.delete(callId)
-      endInOrder(emit)
-    }
-  }
-
-  function stateOf(callId: string | undefined): CallState | undefined {
-    return callId === undefined ? undefined : state.run && callOf(state.run, callId)
-  }
-
-  /** Returns the tool name of a call. A withheld answer withholds the names of its calls. */
-  function nameOf(call: CallState | undefined): string {
-    return call && !state.hidden.has(state.messages.at(-1)?.id ?? '') ? call.part.toolName : ''
-  }
-
-  function startCall(emit: EmitDurable, callId: string): void {
-    const begun = stateOf(callId)
-    const { parentCallId, args: input = null, effect } = begun ?? {}
-    if (parentCallId === undefined) inFlight.set(callId, undefined)
-    if (emit === muted) return
-    emit('tool.execute.start', {
-      callId,
-      toolName: nameOf(begun),
-      input,
-      ...(parentCallId !== undefined && { parentCallId }),
-      ...(effect && { effectStatus: statusOf(effect, 'dispatched') }),
-    })
-  }
-
-  /** Tools end in the order in which they started, so that the order of events is deterministic. */
-  function endInOrder(emit: EmitDurable): void {
-    for (const [id, ended] of inFlight) {
-      if (!ended) break
-      inFlight.delete(id)
-      endCall(emit, ended)
-    }
-  }
-
-  function endCall(emit: EmitDurable, ended: EndedCall): void {
-    settledEvent(emit, ended)
-    const settled = batches.ended(ended.entry)
-    if (settled) emit('tool.batch.settled', settled)
+    if (entry.op === 'started') return calls.started(emit, entry, callBefore)
+    if (entry.op === 'parked') return calls.left(emit, entry.callId)
+    if (entry.op !== 'settled') return
+    calls.settled(emit, entry, callBefore)
+    if (!state.completedMessage) return
+    if (!state.hidden.has(state.completedMessage.id)) emitMessage(emit, state.completedMessage)
+    endStep(emit, state.run)
   }
 
   function projectWait(emit: EmitDurable, entry: EntryOf<'wait'>): void {
     // The child's own events report it.
     if (entry.child) return
-    const toolName = nameOf(stateOf(entry.callId))
+    const toolName = calls.toolName(calls.find(entry.callId))
     requests.set(entry.token, { wait: entry, toolName })
-    const left = entry.kind === 'approval' && batches.asked(entry, toolName)
-    if (left) emit('tool.batch.settled', left)
+    if (entry.kind === 'approval') calls.asked(emit, entry, toolName)
     const { approvals, remoteCalls, uncertain, inputs: questions } = pendingOn(state, [entry])
     const { token } = entry
     for (const approval of approvals) emit('tool.approval.requested', { ...approval, token })
@@ -211,10 +138,8 @@ export function createEventProjection(sessionId: string, state: SessionState): E
     }
     for (const question of questions) emit('input.requested', { ...question, token })
     for (const { callId, input, effectStatus } of uncertain) {
-      inFlight.delete(callId)
       emit('tool.uncertain', { callId, toolName, input, ...(effectStatus && { effectStatus }) })
-      // The calls beside it do not wait for its end.
-      endInOrder(emit)
+      calls.left(emit, callId)
     }
   }
 
@@ -251,7 +176,7 @@ export function createEventProjection(sessionId: string, state: SessionState): E
     const { callId = '', denied, label = trustedLabel } = entry
     // It starts and ends with its call.
     if (entry.mode === 'return' && denied === undefined) return
-    const target = { ...targetOf(entry), callId }
+    const target = { ...handoffTarget(entry), callId }
     emit('handoff.start', target)
     if (denied === undefined) {
       emit('handoff.end', { ...target, status: 'accepted', label })
@@ -263,17 +188,14 @@ export function createEventProjection(sessionId: string, state: SessionState): E
     switch (entry.op) {
       case 'started':
         inputs = []
-        inFlight.clear()
-        announced.clear()
-        batches.clear()
+        calls.clear()
         turn = undefined
         lastVia = undefined
         stepOpen = false
         break
       case 'resumed':
         lastVia = undefined
-        // The calls that have not started are announced again.
-        announced.clear()
+        calls.resumed()
         emit('agent.resumed', { sessionId })
         beginTurn(emit, 'resume')
         break
@@ -309,7 +231,7 @@ export function createEventProjection(sessionId: string, state: SessionState): E
   return {
     before(entry, emit) {
       if (inputs && !(entry.type === 'message' && entry.via === 'input')) flush(emit)
-      callBefore = entry.type === 'call' ? stateOf(entry.callId) : undefined
+      callBefore = entry.type === 'call' ? calls.find(entry.callId) : undefined
       unapprovedBefore = state.run?.unapprovedAnswer?.message
     },
     flush,
@@ -362,51 +284,4 @@ export function createEventProjection(sessionId: string, state: SessionState): E
 /** Whether a message may have started before it was complete. */
 function isStreamed({ role }: Message): boolean {
   return role === 'assistant' || role === 'error' || role === 'aborted'
-}
-
-function targetOf({ from, to, mode }: EntryOf<'handoff'>): Pick<EntryOf<'handoff'>, 'from' | 'to' | 'mode'> {
-  return { from, to, mode }
-}
-
-/** Emits the end of a return handoff, with its call. */
-function emitReturn(
-  emit: EmitDurable,
-  handoff: EntryOf<'handoff'>,
-  { callId, outcome, error, label }: EntryOf<'call', 'settled'>,
-): void {
-  const status = error?.code === notReturned ? 'denied' : 'returned'
-  const reason = outcome === 'ok' ? {} : { reason: error?.message ?? outcome }
-  emit('handoff.end', { ...targetOf(handoff), callId, status, label, ...reason })
-}
-
-function settledEvent(emit: EmitDurable, { entry, toolName }: EndedCall): void {
-  if (emit === muted) return
-  const { callId, outcome, output, label, details, durationMs, via, effectStatus } = entry
-  if (outcome === 'ok') {
-    emit('tool.execute.end', {
-      callId,
-      toolName,
-      output,
-      label,
-      durationMs,
-      via,
-      ...(details !== undefined && { details }),
-      ...(effectStatus && { effectStatus }),
-    })
-  } else if (outcome === 'skipped') emit('tool.skipped', { callId, toolName, reason: outputText(output) })
-  else {
-    const error = errorOf(entry)
-    emit('tool.execute.error', { callId, toolName, error, durationMs, ...(effectStatus && { effectStatus }) })
-  }
-}
-
-function errorOf(entry: EntryOf<'call', 'settled'>): ErrorInfo {
-  return entry.error ?? { code: `tool-${entry.outcome}`, message: outputText(entry.output) }
-}
-
-/** Returns the output of a call as text. */
-export function outputText(output: ToolOutput): string {
-  if (output.type === 'text' || output.type === 'error-text') return output.value
-  if (output.type === 'execution-denied') return output.reason ?? ''
-  return JSON.stringify(output.value)
 }

@@ -1,6 +1,7 @@
 import type { Entry, SessionStore } from '@provost/core'
 
-import { createEventProjection, muted } from '../events/event-projection.ts'
+import { createEventProjection } from '../events/event-projection.ts'
+import { muted } from '../events/muted.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
 import { emptySessionState, offsetOf } from '../state/session-state.ts'
 import type { LogSnapshot } from '../types/log.ts'

@@ -3,7 +3,7 @@ import { ProvostError, deepFreeze, scrubEntry, scrubPayload } from '@provost/cor
 
 import { storeFailure } from '../control/failure-source.ts'
 import { yieldForBytes } from '../control/paced-work.ts'
-import { muted } from '../events/event-projection.ts'
+import { muted } from '../events/muted.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
 import { addBytes, bytesOfEntry, noBytes } from '../state/byte-count.ts'
 import { placeOf } from '../state/entry.ts'
@@ -40,6 +40,8 @@ export interface LogWriterOptions {
   handedOver?(): void
   /** Called for each written entry, after it is applied. */
   committed?(entry: Entry): void
+  /** Called when all entries of a write are applied. */
+  written?(): void
 }
 
 /**
@@ -110,10 +112,17 @@ export function openLogWriter(
     writing = true
     try {
       const before = offsetOf(state)
-      const placed = drafts.map((draft, index) => placeEntry(scrubEntry(scrubber, draft), before + index + 1))
-      const bytes = placed.map(bytesOfEntry)
+      const placed: Entry[] = []
+      const bytes: RunBytes[] = []
+      let all = noBytes
+      for (const draft of drafts) {
+        const entry = deepFreeze({ ...scrubEntry(scrubber, draft), offset: before + placed.length + 1 })
+        const own = bytesOfEntry(entry)
+        placed.push(entry)
+        bytes.push(own)
+        all = addBytes(all, own)
+      }
       // The end of a run and copied entries are exempt from the byte limits.
-      const all = bytes.reduce(addBytes, noBytes)
       const over = sealed || from === 'copy' ? undefined : meter?.refusal(all)
       if (over) throw over
       const others = yieldForBytes(all.log)
@@ -128,6 +137,7 @@ export function openLogWriter(
       // If the store fails here, the next renewal resets the takeover count.
       if (from === 'run' && drafts.some(isAnswer)) void lease.steady().catch(() => {})
       if (written.length > 0) projection.flush(emit)
+      options.written?.()
       return { offset: offsetOf(state) }
     } finally {
       writing = false
@@ -158,9 +168,6 @@ export function openLogWriter(
     projection.flush(tell)
   }
 
-  /** Whether the start of the run is recorded in the log. */
-  const stands = (): boolean => between || state.run?.id === options.runId
-
   function entryContext(): EntryContext {
     return state.run?.id === options.runId ? placeOf(state) : { runId: options.runId, step: 0, agent: options.agent }
   }
@@ -190,7 +197,8 @@ export function openLogWriter(
     append(entries, by) {
       if (sealed) return refused()
       if (by) for (const { id } of entries) reactions.set(id, by)
-      if (stands()) return enqueue(entries)
+      const hasBegun = between || state.run?.id === options.runId
+      if (hasBegun) return enqueue(entries)
       early.push(...entries)
       return Promise.resolve({ offset: offsetOf(state) })
     },
@@ -229,10 +237,6 @@ function once(entries: readonly NewEntry[]): readonly NewEntry[] {
   if (entries.length === 2 && first?.id !== second?.id) return entries
   const ids = new Set<string>()
   return entries.filter(({ id }) => !ids.has(id) && ids.add(id))
-}
-
-function placeEntry(draft: NewEntry, offset: number): Entry {
-  return deepFreeze({ ...draft, offset })
 }
 
 /**

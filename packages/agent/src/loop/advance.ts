@@ -7,7 +7,6 @@ import { endedEntry, failureEntries, suspendedEntry } from '../entries/run-entri
 import { activeAgent } from '../handoff/active-agent.ts'
 import { placeOf } from '../state/entry.ts'
 import { nextAction, pendingWork } from '../state/next-action.ts'
-import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunProgress } from '../types/session-state.ts'
 import { advanceCalls } from './advance-calls.ts'
 import type { Loop } from './driver.ts'
@@ -29,24 +28,19 @@ export async function advance(loop: Loop): Promise<RunStatus | undefined> {
   if (!run) return 'completed'
   const action = nextAction(state)
   switch (action) {
-    case 'context':
+    case 'start-step':
       return startStep(loop, run)
-    case 'model':
+    case 'retry-step':
       return callModel(loop, run.step)
-    case 'tools':
+    case 'run-tools':
       return runTools(loop, run)
     case 'wait':
       return wait(loop)
-    case 'end':
+    case 'finish':
       return finish(loop, run)
     default:
       return assertNever(action)
   }
-}
-
-/** Returns the agent that the next action belongs to. A transfer handoff changes it. */
-export function agentOf({ entryAgent, state }: Loop): ResolvedAgent {
-  return activeAgent(entryAgent, state)
 }
 
 /** Begins a step of the model. */
@@ -67,7 +61,7 @@ export async function beginStep(loop: Loop, run: RunProgress): Promise<RunStatus
 /** Calls the model. A retry belongs to the step that failed. */
 async function callModel(loop: Loop, step: number): Promise<RunStatus | undefined> {
   const { state, driver } = loop
-  const agent = agentOf(loop)
+  const agent = activeAgent(loop.entryAgent, state)
   const place = { ...placeOf(state), step }
   const outcome = await driver.callModel(new StepCall(step, state, agent, loop.options))
   const failed = 'failure' in outcome
@@ -79,7 +73,7 @@ async function callModel(loop: Loop, step: number): Promise<RunStatus | undefine
 
 /** Advances the calls of the step. The first ones that run start with one append. */
 async function runTools(loop: Loop, run: RunProgress): Promise<undefined> {
-  const agent = agentOf(loop)
+  const agent = activeAgent(loop.entryAgent, loop.state)
   await advanceCalls(loop, agent, [...run.calls.values()], agent.maxParallelTools)
 }
 
@@ -113,7 +107,8 @@ async function end(
   error?: Parameters<typeof endedEntry>[3],
   before: readonly NewEntry[] = [],
 ): Promise<RunStatus> {
-  await loop.driver.append([...before, endedEntry(loop.state, agentOf(loop), status, error)])
+  const { driver, entryAgent, state } = loop
+  await driver.append([...before, endedEntry(state, activeAgent(entryAgent, state), status, error)])
   return status
 }
 

@@ -1,5 +1,6 @@
 import type { MaybePromise, ToolCall } from '@provost/core'
 
+import { reasonResult } from '../state/tool-result.ts'
 import type { Authorization } from '../types/loop.ts'
 import { orchestratorName } from '../types/orchestrator.ts'
 import type { Driver, Loop } from './driver.ts'
@@ -38,7 +39,5 @@ async function authorizeSome(
 }
 
 function withoutRunning(call: ToolCall, outcome: 'skipped' | 'error', reason: string): Authorization {
-  const { callId, tool, input, label } = call
-  const output = { type: 'error-text', value: reason } as const
-  return { result: { callId, tool, input, outcome, via: 'log', output, label }, by: orchestratorName }
+  return { result: reasonResult(call, outcome, reason, 'log', call.label), by: orchestratorName }
 }

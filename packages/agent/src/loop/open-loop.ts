@@ -1,5 +1,5 @@
 import type { Entry, Input, NewEntry, ToolResult } from '@provost/core'
-import { positionId, trustedLabel, uuidv7 } from '@provost/core'
+import { positionId, uuidv7 } from '@provost/core'
 
 import { resolvedAgentOf } from '../definition/resolved-agent.ts'
 import { settledEntry, startedEntry } from '../entries/call-entries.ts'
@@ -10,6 +10,7 @@ import { newEntry } from '../state/entry.ts'
 import { canAdvance } from '../state/next-action.ts'
 import { offsetOf } from '../state/session-state.ts'
 import { toolCall } from '../state/tool-call.ts'
+import { reasonResult } from '../state/tool-result.ts'
 import type { Agent } from '../types/agent.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { CallState, SessionState } from '../types/session-state.ts'
@@ -95,17 +96,8 @@ function settleEntries(
   for (const call of calls) {
     if (!canAdvance(call)) continue
     const result = results.find((one) => one.callId === call.part.callId)
-    entries.push(settledEntry(state, call, result ?? noResult(agent, call)))
+    const reason = 'The driver gave no result for this call.'
+    entries.push(settledEntry(state, call, result ?? reasonResult(toolCall(agent, call), 'error', reason)))
   }
   return entries
-}
-
-function noResult(agent: ResolvedAgent, call: CallState): ToolResult {
-  return {
-    ...toolCall(agent, call),
-    outcome: 'error',
-    via: 'log',
-    output: { type: 'error-text', value: 'The driver gave no result for this call.' },
-    label: trustedLabel,
-  }
 }

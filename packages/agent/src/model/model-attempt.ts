@@ -18,7 +18,8 @@ import { streamEvents } from './stream-events.ts'
 
 /** One attempt at a model call and its outcome. */
 export interface ModelAttempt {
-  readonly model: AnyModel
+  /** `provider/model` of the model. */
+  readonly model: string
   readonly message: Message
   readonly answer: ModelAnswer
   /** The joined label of everything in the request. */
@@ -37,13 +38,14 @@ export async function attemptModel(
   ctx.offeredTools = request.offered
   ctx.promotedTools = request.promoted
   const { agent, id, step } = ctx
+  const name = modelName(model)
   const messageId = positionId(id, step, 'message', ctx.attempt)
   const key = `${id}/${step}`
   const tail = request.tail.length > 0 ? tailMessages(request.tail, key) : undefined
   const shown = [...(tail ? [tail.label] : []), ...(agent.reading ? [agent.reading] : [])]
   const label = shown.length > 0 ? joinLabels(ctx.state.viewLabel, ...shown) : ctx.state.viewLabel
   const sent = sentLabel(ctx, request.tail)
-  const prompt = promptFor(ctx, modelName(model))
+  const prompt = promptFor(ctx, name)
   const pieces = streamEvents(ctx, messageId, request.hold)
   // If the run ends from here on, this message ends with it.
   ctx.partialMessage = {
@@ -91,7 +93,7 @@ export async function attemptModel(
     id: messageId,
     parent: key,
     step,
-    model: modelName(model),
+    model: name,
     attempt: ctx.attempt,
     settings: request.settings,
   }
@@ -103,7 +105,7 @@ export async function attemptModel(
   const message = assistantMessage(ctx.state.agent, messageId, label, parts)
   // Kept as partial if the run ends before the answer is recorded, unless a hook holds it back.
   if (parts.length > 0 && !request.hold) ctx.partialMessage = message
-  return { model, message, answer, sent, pieces }
+  return { model: name, message, answer, sent, pieces }
 }
 
 /** Estimates the tokens of a request of this step. Each message is counted once in a run. */

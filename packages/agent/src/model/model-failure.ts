@@ -1,7 +1,6 @@
 import type { ErrorClass, FailedAttempt, Message, ModelFailure, ModelSettings, OneModel } from '@provost/core'
 import { positionId, toErrorInfo } from '@provost/core'
 import type { ModelAnswer } from '@provost/provider'
-import { modelName } from '@provost/provider'
 
 import { withCost } from '../prompt/cost.ts'
 import { newEntry } from '../state/entry.ts'
@@ -20,7 +19,7 @@ export async function recordFailure(
   params: ModelSettings,
   failures: FailedAttempt[],
 ): Promise<ModelFailure> {
-  const model = modelName(tried.model)
+  const { model } = tried
   const { fault, parts, usage } = answer
   await ctx.logWriter.append([
     newEntry(place, positionId(ctx.id, ctx.step, 'attempt', ctx.attempt), {

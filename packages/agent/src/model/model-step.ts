@@ -71,7 +71,7 @@ export async function askModel(
       return { failure: request.hold ? unsaid : failure }
     }
     endDiscarded(ctx, tried, request)
-    const name = modelName(model)
+    const name = tried.model
     if (remedy.kind === 'model') {
       spec = chooseModel(remedy.model, tierOf(ctx))
       model = await modelOf(spec)

@@ -1,7 +1,6 @@
 import type { Ask, MaybePromise, Message, NewEntry } from '@provost/core'
 import { isPromise, labelOf } from '@provost/core'
 import type { ModelAnswer } from '@provost/provider'
-import { modelName } from '@provost/provider'
 
 import { answeredEntry } from '../entries/response-entries.ts'
 import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
@@ -26,7 +25,7 @@ export async function validateResponse(
   { output }: StepRequest,
   hold: PreparedRequest['hold'],
 ): Promise<StepOutcome> {
-  const model = modelName(tried.model)
+  const { model } = tried
   const answered = {
     finishReason: answer.finishReason,
     model,
@@ -36,7 +35,7 @@ export async function validateResponse(
   const spent = (): NewEntry => answeredEntry(ctx.state, ctx.agent, place, answered)
   // The usage counts even if the answer is rejected.
   ctx.pendingAttempt = spent
-  const { message, repair, asks } = await judgeMessage(ctx, tried.message, answered.model, output === undefined)
+  const { message, repair, asks } = await judgeMessage(ctx, tried.message, model, output === undefined)
   if (asks.length > 0 && !repair) return { ...answered, message, ask: mergeApprovals(asks) }
   // A held-back answer that needs a repair is never shown.
   if (repair && hold) return { ...answered, message, repair, unsaid: true }

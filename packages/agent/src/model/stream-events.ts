@@ -18,7 +18,7 @@ export interface StreamEvents {
 export function streamEvents(ctx: RunContext, messageId: string, hold: 'text' | 'all' | undefined): StreamEvents {
   const { logWriter, step, attempt } = ctx
   const held: StreamChunk[] = []
-  /** Chunks that arrived while listeners were being notified. */
+  /** Chunks that listeners receive next. */
   const waiting: StreamChunk[] = []
   const { scrubber } = ctx.secrets
   let scrubbed: ReturnType<typeof streamRedaction> | undefined
@@ -36,10 +36,11 @@ export function streamEvents(ctx: RunContext, messageId: string, hold: 'text' | 
 
   /** Emits chunks one at a time. A listener that aborts the run adds end chunks during its notification; those wait. */
   function emit(piece: StreamChunk): void {
-    if (telling) return void waiting.push(piece)
+    if (scrubber.empty) waiting.push(piece)
+    else waiting.push(...(scrubbed ??= streamRedaction(scrubber))(piece))
+    if (telling) return
     telling = true
     try {
-      tell(piece)
       for (let next = waiting.shift(); next; next = waiting.shift()) tell(next)
     } finally {
       telling = false
@@ -48,11 +49,6 @@ export function streamEvents(ctx: RunContext, messageId: string, hold: 'text' | 
   }
 
   function tell(piece: StreamChunk): void {
-    if (scrubber.empty) tellScrubbed(piece)
-    else for (const known of (scrubbed ??= streamRedaction(scrubber))(piece)) tellScrubbed(known)
-  }
-
-  function tellScrubbed(piece: StreamChunk): void {
     switch (piece.type) {
       case 'text-start':
         return send('text.start', { messageId, attempt, partId: piece.partId })

@@ -18,7 +18,6 @@ export function streamRedaction(scrubber: Scrubber): (piece: StreamChunk) => rea
   }
 
   return (piece) => {
-    if (scrubber.empty) return [piece]
     switch (piece.type) {
       case 'text-delta':
       case 'reasoning-delta': {

@@ -2,12 +2,14 @@ import type { Json, LabelInit, Message, MessageInit, RunStatus, ToolResult } fro
 import { ProvostError, fillLabel, positionId } from '@provost/core'
 
 import { failureOf } from '../control/failure-source.ts'
-import { advance, agentOf, beginStep, isOver, startStep } from '../loop/advance.ts'
+import { activeAgent } from '../handoff/active-agent.ts'
+import { advance, beginStep, isOver, startStep } from '../loop/advance.ts'
 import type { Loop } from '../loop/driver.ts'
 import { messageOf } from '../messages/message.ts'
 import { hashJson, newEntry, placeOf } from '../state/entry.ts'
 import { nextAction } from '../state/next-action.ts'
-import { resultOfEntry } from '../state/tool-result.ts'
+import { toolCall } from '../state/tool-call.ts'
+import { recordedResult } from '../state/tool-result.ts'
 import type { ExecuteOptions, Orchestrator, StepRequest } from '../types/orchestrator.ts'
 import { orchestratorName } from '../types/orchestrator.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
@@ -46,7 +48,7 @@ export async function orchestrate(loop: Loop, orchestrator: Orchestrator): Promi
   const { run } = loop.state
   if (!run) return 'completed'
   if (isOver(run)) return run.status
-  const agent = agentOf(loop)
+  const agent = activeAgent(loop.entryAgent, loop.state)
   const cursor = openReplayCursor(loop.state)
   // After each handoff another orchestrator runs: its message and memo keys must not collide with earlier ones.
   const first = run.handoffCount * mostTurns
@@ -66,7 +68,9 @@ async function callOrchestrator(turn: OrchestratorTurn, orchestrator: Orchestrat
   const run = <T>(command: () => Promise<Outcome<T>>): Promise<T> =>
     commands.run(async () => {
       const outcome = await command()
-      return 'value' in outcome && agentOf(loop) !== agent ? { ...outcome, end: 'moved' } : outcome
+      return 'value' in outcome && activeAgent(loop.entryAgent, loop.state) !== agent
+        ? { ...outcome, end: 'moved' }
+        : outcome
     })
   const requests: OrchestratorRequests = {
     model: (options) => run(() => answer(turn, options)),
@@ -150,7 +154,7 @@ async function results(turn: OrchestratorTurn, options: ExecuteOptions): Promise
   const from = cursor.offset
   if (!cursor.settled()) {
     const loop = { ...turn.loop, options: step, execution: options }
-    const status = await advanceWhile(loop, () => ['tools', 'wait'].includes(nextAction(loop.state)))
+    const status = await advanceWhile(loop, () => ['run-tools', 'wait'].includes(nextAction(loop.state)))
     if (status) return { end: { status } }
   }
   return { value: resultsSince(cursor, agent, calls, from) }
@@ -169,7 +173,7 @@ function resultsSince(
     if (entry?.type !== 'call' || entry.op !== 'settled') continue
     const call = byId.get(entry.callId)
     if (!call) continue
-    made.set(entry.callId, resultOfEntry(agent, call, entry))
+    made.set(entry.callId, recordedResult(toolCall(agent, call), entry))
   }
   return calls.flatMap((call) => made.get(call.part.callId) ?? [])
 }
@@ -259,14 +263,14 @@ async function memo({ loop }: OrchestratorTurn, key: string, value: Json): Promi
 
 /** Ends the run after its orchestrator has returned, unless input is queued. */
 async function finished({ loop, cursor, agent, step }: OrchestratorTurn): Promise<TurnEnd> {
-  if (nextAction(cursor.state) !== 'end') throw unfinished(agent, 'before the last answer of the model')
+  if (nextAction(cursor.state) !== 'finish') throw unfinished(agent, 'before the last answer of the model')
   if (agent.output && step.output !== undefined) {
     throw unfinished(agent, "on an answer that was not asked to fit the agent's output")
   }
   if (cursor.nextInput()) return 'again'
   // An answer that is followed by an error or an abort is requested again.
   for (let atEnd = false; !atEnd;) {
-    atEnd = nextAction(loop.state) === 'end'
+    atEnd = nextAction(loop.state) === 'finish'
     const status = await advance(loop)
     if (status) return { status }
   }
@@ -276,7 +280,7 @@ async function finished({ loop, cursor, agent, step }: OrchestratorTurn): Promis
 function unfinished(agent: ResolvedAgent, where: string): Error {
   const { name } = agent
   const error = new ProvostError('orchestrator-unfinished', `The orchestrator of ${name} returned ${where}.`, {
-    hint: "Execute what is open and ask the model once more; position is 'end' when its last answer stands.",
+    hint: "Execute what is open and ask the model once more; position is 'finish' when its last answer stands.",
   })
   return failureOfOrchestrator(agent, error)
 }

@@ -1,6 +1,7 @@
 import type { RunStatus } from '@provost/core'
 
-import { advance, agentOf } from '../loop/advance.ts'
+import { activeAgent } from '../handoff/active-agent.ts'
+import { advance } from '../loop/advance.ts'
 import type { Loop } from '../loop/driver.ts'
 import { orchestrate } from './orchestrate.ts'
 
@@ -13,7 +14,7 @@ import { orchestrate } from './orchestrate.ts'
  */
 export async function runLoop(loop: Loop): Promise<RunStatus> {
   for (;;) {
-    const { orchestrator } = agentOf(loop)
+    const { orchestrator } = activeAgent(loop.entryAgent, loop.state)
     const status = await (orchestrator ? orchestrate(loop, orchestrator) : advance(loop))
     if (status) return status
   }

@@ -76,7 +76,7 @@ function openCalls(run: RunProgress, message: Message, isOrchestrators = false):
     if (part.type !== 'tool-call' || part.providerExecuted) continue
     run.calls.set(part.callId, {
       part,
-      label: joinLabels(label, part.label ? fillLabel(part.label, label) : label),
+      label: part.label ? joinLabels(label, fillLabel(part.label, label)) : label,
       stage: 'planned',
       args: part.input,
       decisions: 0,

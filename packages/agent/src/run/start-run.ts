@@ -166,10 +166,8 @@ async function perform<Output>(
         scrubber: secrets.scrubber,
         meter,
         handedOver: () => ctx?.updateAgent(),
-        committed(entry) {
-          parentRun?.committed(snapshot.state, entry)
-          wakeWaiters(tree)
-        },
+        ...(parentRun && { committed: (entry) => parentRun.committed(snapshot.state, entry) }),
+        written: () => wakeWaiters(tree),
       },
       entries,
       snapshot,

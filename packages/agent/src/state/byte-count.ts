@@ -1,5 +1,5 @@
 import type { Entry, NewEntry } from '@provost/core'
-import { assertNever, isRecord } from '@provost/core'
+import { assertNever } from '@provost/core'
 
 import type { RunBytes } from '../types/session-state.ts'
 
@@ -22,8 +22,8 @@ const largeValue = 16_384
  * Returns about how many bytes JSON takes: exact for long texts, a few bytes off for each short one. Costs time
  * proportional to the number of values, not to the length of texts.
  */
-export function byteCount(value: unknown, depth = 0): number {
-  if (typeof value === 'object' && value !== null) return bytesOfObject(value, depth)
+export function byteCount(value: unknown): number {
+  if (typeof value === 'object' && value !== null) return bytesOfObject(value, 0)
   return bytesOfPrimitive(value)
 }
 
@@ -34,7 +34,8 @@ function bytesOfPrimitive(value: unknown): number {
 }
 
 /** Calls itself for objects only: most values of an entry are short texts, which are counted in place. */
-function bytesOfObject(value: object, depth: number): number {
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- only an object of a type parameter has readable keys in `for in`
+function bytesOfObject<T extends object>(value: T, depth: number): number {
   // The depth of a value: an entry, its message, the part, its output, the value.
   const isShared = depth <= 4 && Object.isFrozen(value)
   const known = isShared ? counted.get(value) : undefined
@@ -45,9 +46,9 @@ function bytesOfObject(value: object, depth: number): number {
       const item: unknown = value[at]
       bytes += 1 + (typeof item === 'object' && item !== null ? bytesOfObject(item, depth + 1) : bytesOfPrimitive(item))
     }
-  } else if (isRecord(value)) {
+  } else {
     for (const key in value) {
-      const field = value[key]
+      const field: unknown = value[key]
       if (typeof field === 'string' && field.length <= shortText) bytes += key.length + 6 + field.length
       else if (typeof field === 'number') bytes += key.length + 10
       else if (typeof field === 'object' && field !== null) bytes += key.length + 4 + bytesOfObject(field, depth + 1)
@@ -60,7 +61,7 @@ function bytesOfObject(value: object, depth: number): number {
 
 /** Returns the bytes that an entry adds to its run. */
 export function bytesOfEntry(entry: Entry | NewEntry): RunBytes {
-  const log = byteCount(entry)
+  const log = bytesOfObject(entry, 0)
   return { host: isJudged(entry) ? log : 0, log }
 }
 

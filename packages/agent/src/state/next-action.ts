@@ -14,19 +14,19 @@ import { callOf } from './session-state.ts'
 /**
  * Returns the next action of a log's last run, from the log alone.
  *
- * - `context` begins a step.
- * - `model` retries a step whose attempts failed so far.
- * - `tools` authorizes and runs the calls of the step.
- * - `wait` needs outside input.
- * - `end` is final.
+ * - `start-step`: a step begins.
+ * - `retry-step`: the attempts of the step have failed so far.
+ * - `run-tools`: the calls of the step are authorized and run.
+ * - `wait`: the run needs outside input.
+ * - `finish`: the run ends, unless queued input continues it.
  */
 export function nextAction(state: SessionState): NextAction {
   const { run } = state
-  if (!run || run.status === 'completed' || run.status === 'aborted' || run.status === 'failed') return 'end'
+  if (!run || run.status === 'completed' || run.status === 'aborted' || run.status === 'failed') return 'finish'
   if (run.unapprovedAnswer) return 'wait'
-  if (run.openCalls > 0) return canCallsAdvance(run) ? 'tools' : 'wait'
-  if (run.answer) return 'end'
-  return run.attempts > 0 ? 'model' : 'context'
+  if (run.openCalls > 0) return canCallsAdvance(run) ? 'run-tools' : 'wait'
+  if (run.answer) return 'finish'
+  return run.attempts > 0 ? 'retry-step' : 'start-step'
 }
 
 function canCallsAdvance(run: RunProgress): boolean {

@@ -1,23 +1,24 @@
-import type { EntryOf, ToolResult } from '@provost/core'
-import type { ToolOutcome } from '@provost/tools'
+import type { EntryOf, Json, Label, ToolCall, ToolResult } from '@provost/core'
+import { trustedLabel } from '@provost/core'
 
 import { outputValue } from '../messages/output-value.ts'
-import type { ResolvedAgent } from '../types/resolved-agent.ts'
-import type { CallState } from '../types/session-state.ts'
 
-/** Returns the result of a call, made from the outcome of its tool. */
-export function resultFrom(
-  agent: ResolvedAgent,
-  call: CallState,
-  made: Omit<ToolOutcome, 'durationMs' | 'outcome'> & Pick<ToolResult, 'outcome'>,
-  via: ToolResult['via'],
-): ToolResult {
+/** The call of a result. */
+type Called = Pick<ToolCall, 'callId' | 'parentCallId' | 'tool' | 'input'>
+
+type Made = Pick<ToolResult, 'outcome' | 'output' | 'label' | 'fields' | 'details'> & {
+  readonly value?: Json | undefined
+}
+
+/** Returns the result of a call, made from the outcome of its tool or from what its entry recorded. */
+export function toolResult(call: Called, made: Made, via: ToolResult['via']): ToolResult {
+  const { callId, parentCallId, tool, input } = call
   const { outcome, output, label, value, fields, details } = made
   return {
-    callId: call.part.callId,
-    ...(call.parentCallId !== undefined && { parentCallId: call.parentCallId }),
-    tool: agent.info(call.part.toolName),
-    input: call.args,
+    callId,
+    ...(parentCallId !== undefined && { parentCallId }),
+    tool,
+    input,
     outcome,
     via,
     output,
@@ -29,22 +30,19 @@ export function resultFrom(
 }
 
 /** Returns the result of a call from its entry, so that it is the same live and after a crash. */
-export function resultOfEntry(agent: ResolvedAgent, call: CallState, entry: EntryOf<'call', 'settled'>): ToolResult {
-  const { part, args, parentCallId } = call
-  const { outcome, via, output, label, fields, details, error } = entry
+export function recordedResult(call: Called, entry: EntryOf<'call', 'settled'>): ToolResult {
+  const { outcome, output, error, via } = entry
   const value = entry.value ?? (outcome === 'ok' ? outputValue(output) : undefined)
-  return {
-    callId: part.callId,
-    ...(parentCallId !== undefined && { parentCallId }),
-    tool: agent.info(part.toolName),
-    input: args,
-    outcome,
-    via,
-    ...(value !== undefined && { value }),
-    output,
-    label,
-    ...(fields && { fields }),
-    ...(details !== undefined && { details }),
-    ...(error && { error }),
-  }
+  return { ...toolResult(call, { ...entry, value }, via), ...(error && { error }) }
+}
+
+/** Returns a result that only tells the model a reason: the call did not run, or its result is withheld. */
+export function reasonResult(
+  call: Called,
+  outcome: 'error' | 'skipped',
+  reason: string,
+  via: ToolResult['via'] = 'log',
+  label: Label = trustedLabel,
+): ToolResult {
+  return toolResult(call, { outcome, output: { type: 'error-text', value: reason }, label }, via)
 }

@@ -7,7 +7,6 @@ import type {
   MaybePromise,
   Tool,
   ToolCall,
-  ToolOutput,
   ToolResult,
 } from '@provost/core'
 import { deepFreeze, fillLabel, isPromise, isRecord, toJson, trustedLabel } from '@provost/core'
@@ -26,6 +25,7 @@ import { mergeApprovals } from '../question/merge-approvals.ts'
 import { sessionApproval } from '../reducers/session-approvals.ts'
 import { hashJson } from '../state/entry.ts'
 import { callOf } from '../state/session-state.ts'
+import { reasonResult, toolResult } from '../state/tool-result.ts'
 import type { Handoff } from '../types/agent.ts'
 import type { Authorization } from '../types/loop.ts'
 import type { RunContext } from '../types/run-context.ts'
@@ -116,12 +116,7 @@ function unknownTool(ctx: RunContext, name: string): string {
 }
 
 function failed(call: ToolCall, code: string, message: string): { result: ToolResult; error: ErrorInfo } {
-  const { callId, tool, input } = call
-  const output: ToolOutput = { type: 'error-text', value: message }
-  return {
-    result: { callId, tool, input, outcome: 'error', via: 'log', output, label: trustedLabel },
-    error: { code, message },
-  }
+  return { result: reasonResult(call, 'error', message), error: { code, message } }
 }
 
 /** Returns the handoff that a call requests. Calls of a composite request none. */
@@ -131,9 +126,7 @@ function handoffBy({ agent }: RunContext, { tool, parentCallId }: ToolCall): Han
 
 /** Skips a call while a steering message waits: the message may make it wrong. */
 function steered(call: ToolCall): Authorization {
-  const { callId, tool, input } = call
-  const output = { type: 'error-text', value: 'Skipped: the user said something new first.' } as const
-  return { result: { callId, tool, input, outcome: 'skipped', via: 'log', output, label: trustedLabel }, by: 'steer' }
+  return { result: reasonResult(call, 'skipped', 'Skipped: the user said something new first.'), by: 'steer' }
 }
 
 async function judgeByHooks(
@@ -282,33 +275,7 @@ async function toolAsk(
 
 async function hookResult(call: ToolCall, tool: Tool, answer: ReplacedResult): Promise<ToolResult> {
   // The tool returned this result before: it is validated and labelled.
-  if ('replay' in answer) {
-    const { value, output, label, fields, details } = answer.replay
-    return {
-      callId: call.callId,
-      tool: call.tool,
-      input: call.input,
-      outcome: 'ok',
-      via: 'cache',
-      output,
-      label,
-      ...(value !== undefined && { value }),
-      ...(fields && { fields }),
-      ...(details !== undefined && { details }),
-    }
-  }
+  if ('replay' in answer) return toolResult(call, { ...answer.replay, outcome: 'ok' }, 'cache')
   const made = await resultOf(tool, answer.result, call.input)
-  const { outcome, output, value, fields, details } = made
-  return {
-    callId: call.callId,
-    tool: call.tool,
-    input: call.input,
-    outcome,
-    via: 'hook',
-    output,
-    label: fillLabel(answer.label, made.label),
-    ...(value !== undefined && { value }),
-    ...(fields && { fields }),
-    ...(details !== undefined && { details }),
-  }
+  return toolResult(call, { ...made, label: fillLabel(answer.label, made.label) }, 'hook')
 }

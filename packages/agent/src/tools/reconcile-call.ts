@@ -7,7 +7,8 @@ import { claimedKey } from '../effects/claimed-key.ts'
 import { lookUp } from '../effects/lookup.ts'
 import { foundEntry, keepsValue, notDoneEntry, settledEntry } from '../entries/call-entries.ts'
 import { statusOf } from '../state/effect-status.ts'
-import { resultFrom } from '../state/tool-result.ts'
+import { toolCall } from '../state/tool-call.ts'
+import { toolResult } from '../state/tool-result.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { RunEnding } from '../types/run-ending.ts'
 import type { CallState } from '../types/session-state.ts'
@@ -40,7 +41,7 @@ async function entriesFor(ctx: RunContext, call: CallState, tool: Tool): Promise
     const found = await lookUp(ctx, call, tool, await claimedKey(ctx, call, tool))
     if (!found) return { entries: [notDoneEntry(state, call)] }
     const outcome = await resultOf(tool, found.output, call.args)
-    const { result, end } = await throughResultHooks(ctx, resultFrom(ctx.agent, call, outcome, 'executed'))
+    const { result, end } = await throughResultHooks(ctx, toolResult(toolCall(ctx.agent, call), outcome, 'executed'))
     const error = result.output === outcome.output ? outcome.error : undefined
     const effectStatus = call.effect && statusOf(call.effect, effectEnd(outcome), 'lookup')
     const settled = settledEntry(state, call, result, { error, effectStatus, keepsValue: keepsValue(tool) })

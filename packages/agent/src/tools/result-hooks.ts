@@ -1,10 +1,11 @@
 import type { MaybePromise, ToolResult } from '@provost/core'
-import { fillLabel, isRecord, trustedLabel } from '@provost/core'
+import { fillLabel, isRecord } from '@provost/core'
 
 import { stopped } from '../control/run-ending.ts'
 import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
 import { labelOfResult } from '../messages/result-label.ts'
 import { byteCount } from '../state/byte-count.ts'
+import { reasonResult } from '../state/tool-result.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { RunEnding } from '../types/run-ending.ts'
 
@@ -64,14 +65,5 @@ function boundToCall({ callId, parentCallId }: ToolResult, answer: ToolResult): 
 }
 
 function withheld(result: ToolResult, reason: string): ToolResult {
-  const { tool, input, via } = result
-  return boundToCall(result, {
-    callId: result.callId,
-    tool,
-    input,
-    via,
-    outcome: 'error',
-    output: { type: 'error-text', value: reason },
-    label: trustedLabel,
-  })
+  return reasonResult(result, 'error', reason, result.via)
 }

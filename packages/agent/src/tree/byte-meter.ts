@@ -19,24 +19,22 @@ export function createByteMeter(): ByteMeter {
   const runs = new Map<string, RunBytes>()
   let [host, log] = [0, 0]
 
-  function put(runId: string, bytes: RunBytes): void {
+  function count(runId: string, bytes: RunBytes): void {
     const before = runs.get(runId) ?? noBytes
     host += bytes.host - before.host
     log += bytes.log - before.log
+    runs.set(runId, bytes)
   }
 
   return {
+    count,
     begin(given) {
       limits = given
       runs.clear()
       host = log = 0
     },
-    count(runId, bytes) {
-      put(runId, bytes)
-      runs.set(runId, bytes)
-    },
     joined(runId) {
-      put(runId, noBytes)
+      count(runId, noBytes)
       runs.delete(runId)
     },
     refusal(more) {

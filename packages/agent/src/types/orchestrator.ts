@@ -39,7 +39,7 @@ export type Orchestrator = (run: OrchestratorRun) => Promise<void>
 export interface OrchestratorRun {
   /** What the model sees in its next call. */
   readonly view: View
-  /** The next action: `context` or `model` to call the model, `tools` or `wait` to execute, `end` to return. */
+  /** The next action: `start-step` or `retry-step` to call the model, `run-tools` or `wait` to execute, `finish` to return. */
   readonly position: NextAction
   /** The agent's tools. */
   readonly tools: readonly ToolInfo[]

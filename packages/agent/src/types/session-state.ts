@@ -32,7 +32,7 @@ export interface RunBytes {
 }
 
 /** What a run does next. */
-export type NextAction = 'context' | 'model' | 'tools' | 'wait' | 'end'
+export type NextAction = 'start-step' | 'retry-step' | 'run-tools' | 'wait' | 'finish'
 
 /** A child as the log of its parent records it. */
 export interface ChildState {

@@ -42,6 +42,28 @@ test('a composite calls tools of its agent, by name or by itself, and gets their
   ])
 })
 
+test('a composite gets the whole result of a hook, as it gets that of a tool', async () => {
+  const long = 'z'.repeat(200_000)
+  const cache = defineExtension({
+    name: 'cache',
+    hooks: { 'tool.call': ({ tool: { name } }) => (name === 'add' ? { result: long, label: {} } : undefined) },
+  })
+  const lengths: number[] = []
+  const anything = tool({ name: 'add', input: z.object({}), execute: () => long })
+  const { agent } = caller(
+    [
+      anything,
+      script(async (ctx) => {
+        const { output } = await ctx.call(anything, {}, { key: 'one' })
+        if (output.type === 'text') lengths.push(output.value.length)
+      }),
+    ],
+    { extensions: [cache] },
+  )
+  await agent().run('Go.')
+  expect(lengths).toEqual([200_000])
+})
+
 test('what is wrong with a call is its result, and the composite continues', async () => {
   const breaks = tool({
     name: 'breaks',

@@ -139,7 +139,7 @@ test.for([
         const state = foldLog(hand.log)
         expect(comparable(state.messages, hand.log[0]?.runId ?? '')).toEqual(expected)
         expect([...hand.paid.values()]).toEqual([1, 1, 1])
-        expect(nextAction(state)).toBe('end')
+        expect(nextAction(state)).toBe('finish')
         expect(pendingWork(state)).toEqual({ approvals: [], remoteCalls: [], uncertain: [], inputs: [] })
         expect(new Set(hand.log.map(({ id }) => id)).size).toBe(hand.log.length)
       }
@@ -175,5 +175,14 @@ test('each advance takes one action, and the log states the next one', async () 
     expect(nextAction(loop.state)).toBe(nextAction(foldLog(hand.log)))
   }
   expect(status).toBe('completed')
-  expect(actions).toEqual(['context', 'tools', 'context', 'tools', 'wait', 'tools', 'context', 'end'])
+  expect(actions).toEqual([
+    'start-step',
+    'run-tools',
+    'start-step',
+    'run-tools',
+    'wait',
+    'run-tools',
+    'start-step',
+    'finish',
+  ])
 })

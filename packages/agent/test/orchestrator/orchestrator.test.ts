@@ -75,7 +75,7 @@ describe('an orchestrator', () => {
       model: scriptedModel([(prompt) => (prompts.push(prompt), { text: 'Own.' })]),
       tools: [look, pay],
       async orchestrator(run) {
-        expect(run.position).toBe('context')
+        expect(run.position).toBe('start-step')
         expect(run.tools.map(({ name }) => name)).toEqual(['look', 'pay'])
         const first = await run.model({
           tools: ['look'],
@@ -84,9 +84,9 @@ describe('an orchestrator', () => {
           tail: [{ content: 'Be brief.' }],
         })
         expect(textOf(first)).toBe('Other.')
-        expect(run.position).toBe('end')
+        expect(run.position).toBe('finish')
         await run.say('Once more.')
-        expect(run.position).toBe('context')
+        expect(run.position).toBe('start-step')
         await run.model()
       },
     })
@@ -517,13 +517,13 @@ describe('an orchestrator', () => {
       'outcome' in entry ? `${entry.type} ${entry.outcome}` : entry.type,
       nextAction(foldLog([...first, ...second.slice(0, index + 1)])),
     ])
-    expect(nextAction(foldLog(first))).toBe('end')
+    expect(nextAction(foldLog(first))).toBe('finish')
     expect(actions).toEqual([
-      ['tail', 'context'],
-      ['attempt discarded', 'model'],
-      ['attempt answered', 'model'],
-      ['message', 'end'],
-      ['run', 'end'],
+      ['tail', 'start-step'],
+      ['attempt discarded', 'retry-step'],
+      ['attempt answered', 'retry-step'],
+      ['message', 'finish'],
+      ['run', 'finish'],
     ])
   })
 

@@ -39,8 +39,10 @@ export interface Assignment {
   cancel(): void
 }
 
-const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
-const worker = new URL(`./sandbox.worker${extension}`, import.meta.url)
+/** Not `import.meta.url` itself, from which bundlers would take the file for one of theirs. */
+const here = import.meta.url
+const extension = here.endsWith('.ts') ? '.ts' : '.js'
+const worker = new URL(`./sandbox.worker${extension}`, here)
 
 /** Folders from which a worker reads its own code. All other files are closed to it. */
 async function ownFolders(): Promise<string[]> {
@@ -49,10 +51,12 @@ async function ownFolders(): Promise<string[]> {
   return [...new Set([...folders, ...(await Promise.all(folders.map((folder) => realpath(folder))))])]
 }
 
+/** Put together, because a bundler takes the literal name for a module of its own. */
+const engineFile = ['quickjs-wasi', 'quickjs.wasm'].join('/')
 let compiled: Promise<EngineCode> | undefined
 
 async function compile(): Promise<EngineCode> {
-  const engine = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
+  const engine = await readFile(createRequire(import.meta.url).resolve(engineFile))
   const { bytes, pages } = trimWasm(engine, engineExports, memoryImport)
   return { wasm: await WebAssembly.compile(Buffer.from(bytes)), pages }
 }

@@ -52,9 +52,7 @@ const bottom: Label = Object.freeze({ integrity: 'trusted', confidentiality: 'pu
 export function joinLabels(...labels: readonly Label[]): Label {
   let joined = bottom
   for (const label of labels) {
-    if (label === joined) continue
-    // Nearly all content of an application has this label.
-    joined = joined === bottom && label === trustedLabel ? label : joinTwo(joined, label)
+    joined = joined === bottom && isCanonical(label) ? label : joinTwo(joined, label)
   }
   return joined
 }
@@ -76,16 +74,17 @@ function joinTwo(a: Label, b: Label): Label {
 function covers(a: Label, b: Label): boolean {
   return (
     (a.integrity === 'untrusted' || b.integrity === 'trusted') &&
-    (a.confidentiality === b.confidentiality ||
-      moreConfidential(a.confidentiality, b.confidentiality) === a.confidentiality) &&
+    confidentialities.indexOf(a.confidentiality) >= confidentialities.indexOf(b.confidentiality) &&
     (b.readers === undefined || (a.readers !== undefined && isSubset(a.readers, b.readers))) &&
-    ((a.sources.length < 2 && a.readers === undefined) || isCanonical(a)) &&
+    isCanonical(a) &&
     (b.sources.length === 0 || a.sources[0] === '*' || isSubset(b.sources, a.sources))
   )
 }
 
-/** Sorts the lists of labels that users wrote: joined once, they stay sorted. */
+/** Whether the lists of a label are as a join writes them. Those of labels that users wrote may not be. */
 function isCanonical(label: Label): boolean {
+  // Nearly all labels have nothing to sort.
+  if (label.readers === undefined && label.sources.length < 2) return true
   return (
     label.sources.length <= maxSources &&
     isSorted(label.sources) &&

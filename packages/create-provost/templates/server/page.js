@@ -63,7 +63,8 @@ function showMessage(message) {
   const { role, content } = message
   if (role === 'user') show('user', textOf(message))
   if (isAnswer(message) && answerText(message)) show('assistant', answerText(message))
-  if (role === 'tool') for (const part of content) showResult(part.toolName, part.output?.value ?? part.output)
+  if (role === 'tool')
+    for (const part of content) showResult(part.toolName, part.output?.value ?? part.output?.reason ?? '')
 }
 
 function showResult(toolName, output) {

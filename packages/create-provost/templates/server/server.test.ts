@@ -56,7 +56,7 @@ test('the page and its files are served, with a policy that runs only its own sc
   for (const path of ['/', '/page.js', '/page.css']) {
     const response = await fetch(listening.url + path)
     assert.equal(response.status, 200)
-    assert.equal(response.headers.get('content-security-policy'), "default-src 'self'")
+    assert.equal(response.headers.get('content-security-policy'), "default-src 'self'; img-src data:")
     assert.notEqual(await response.text(), '')
   }
 })

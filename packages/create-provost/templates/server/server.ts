@@ -27,7 +27,7 @@ export async function startServer({
   const server = createServer({ agents: [createDesk(model, store)], store })
   for (const [path, [file, type]] of Object.entries(page)) {
     server.app.get(path, async (c) => {
-      const headers = { 'content-type': type, 'content-security-policy': "default-src 'self'" }
+      const headers = { 'content-type': type, 'content-security-policy': "default-src 'self'; img-src data:" }
       return c.body(await readFile(join(import.meta.dirname, file), 'utf8'), 200, headers)
     })
   }

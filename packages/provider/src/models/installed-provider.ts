@@ -31,7 +31,8 @@ export async function loadInstalled(name: string): Promise<Readonly<Record<strin
     const manifest = manifestOf(name, folder)
     if (!manifest) continue
     const entry = entryOf(await readFile(manifest, 'utf8'))
-    const exports: unknown = await import(pathToFileURL(resolve(dirname(manifest), entry)).href)
+    const file = pathToFileURL(resolve(dirname(manifest), entry)).href
+    const exports: unknown = await import(/* webpackIgnore: true */ /* @vite-ignore */ file)
     return isRecord(exports) ? exports : {}
   }
   return undefined

@@ -57,7 +57,7 @@ export function resolveModel(spec: ModelSpec, tier?: Tier): AnyModel | Promise<A
 const behindGates = new WeakMap<OneModel & object, AnyModel>()
 
 function resolveNamed(one: NamedModel): AnyModel | Promise<AnyModel> {
-  if (typeof one !== 'string') return supported(one, modelName(one))
+  if (typeof one !== 'string') return isAnyModel(one) ? one : unsupported(one, modelName(one))
   const known = resolved.get(one)
   if (known) return known
   const loading = load(one)
@@ -138,7 +138,7 @@ function make(name: string, maker: ModelMaker, modelId: string): AnyModel {
   } catch (cause) {
     throw failed(name, `The provider of the model "${name}" refused it`, cause)
   }
-  return supported(model, name)
+  return isAnyModel(model) ? model : unsupported(model, name)
 }
 
 function failed(name: string, what: string, cause: unknown): ProvostError {
@@ -152,8 +152,7 @@ function failed(name: string, what: string, cause: unknown): ProvostError {
   })
 }
 
-function supported(model: unknown, name: string): AnyModel {
-  if (isAnyModel(model)) return model
+function unsupported(model: unknown, name: string): never {
   const version = isRecord(model) ? String(model['specificationVersion']) : typeof model
   throw new ProvostError(
     'unsupported-model',

@@ -65,7 +65,7 @@ export const own: Orchestrator = async (run) => {
 // One that asks for less is one too.
 export const less = async (run: {
   readonly view: View
-  readonly position: 'context' | 'model' | 'tools' | 'wait' | 'end'
+  readonly position: 'start-step' | 'retry-step' | 'run-tools' | 'wait' | 'finish'
   readonly tools: readonly ToolInfo[]
   model(options?: {
     tools?: readonly string[]

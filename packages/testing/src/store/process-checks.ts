@@ -7,8 +7,10 @@ import { fileURLToPath } from 'node:url'
 import { all } from './log-entry.ts'
 import type { CheckDraft, RemotePlace, StorePlace } from './subject.ts'
 
-const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
-const script = new URL(`./child${extension}`, import.meta.url)
+/** Not `import.meta.url` itself, from which bundlers would take the file for one of theirs. */
+const here = import.meta.url
+const extension = here.endsWith('.ts') ? '.ts' : '.js'
+const script = new URL(`./child${extension}`, here)
 
 /** Conditions under which this process resolves packages. The other process needs the same. */
 const conditions = process.execArgv.flatMap((flag, n, flags) => {

@@ -39,8 +39,10 @@ const idleMs = 10_000
 const startMs = 30_000
 const longestTimerMs = 2 ** 31 - 1
 
-const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
-const program = new URL(`./just-bash.worker${extension}`, import.meta.url)
+/** Not `import.meta.url` itself, from which bundlers would take the file for one of theirs. */
+const here = import.meta.url
+const extension = here.endsWith('.ts') ? '.ts' : '.js'
+const program = new URL(`./just-bash.worker${extension}`, here)
 
 /** Makes the thread of one runtime. */
 export function createShellThread({
