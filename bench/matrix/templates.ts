@@ -70,7 +70,7 @@ async function started(
   { name, prints, folder }: InstalledTemplate,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const child = spawn(node, ['--run', 'start'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(node, ['--run', 'start'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   let out = ''
   let err = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
@@ -87,7 +87,8 @@ async function started(
     if (!prints.test(out)) throw new Error(`It printed ${JSON.stringify(out)}. ${err}`)
     if (name === 'server') await tryChatPage(out.trim().replace('Open ', ''))
   } finally {
-    child.kill('SIGTERM')
+    // `node --run` does not pass signals on, so its whole group gets it.
+    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
     await closed
   }
 }
