@@ -22,7 +22,7 @@ for await (const event of stream) {
 }
 // → user: In which city is the tallest church, and how many people live there?
 // → assistant: { "city": "Ulm", "people": "many" }
-// → user: The answer does not fit the required output: people: Invalid input: expected number, received string. Answer again with JSON that does, and nothing else.
+// → user: The answer does not fit the required output: people: Invalid input: expected number, received string. Answer again with JSON that does, and nothing else. Its JSON schema: {"type":"object","properties":{"city":{"type":"string"},"people":{"type":"integer","exclusiveMinimum":0,"maximum":9007199254740991}},"required":["city"]}
 // → assistant: { "city": "Ulm", "people": 129942 }
 
 const result = await stream.result

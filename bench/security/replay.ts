@@ -1,14 +1,13 @@
 import { parseArgs } from 'node:util'
 
-import { dataFlowPolicy, presets } from 'provost'
-import type { DataFlowRule, Extension } from 'provost'
+import { dataFlowPolicy, presets, trustedOutputs } from 'provost'
+import type { DataFlowRule, Extension, OutputTrust } from 'provost'
 
-import { money } from './own/money.ts'
-import { office } from './own/office.ts'
-import { travel } from './own/travel.ts'
+import { lastSuites } from './last/suites.ts'
+import { ownSuites } from './own/suites.ts'
 import { play, toolOrigins } from './replay/play.ts'
 import type { Outcome, Played, ToolOrigin } from './replay/play.ts'
-import { readSuites } from './replay/suite.ts'
+import { readSuites, readTrust } from './replay/suite.ts'
 import type { Suite } from './replay/suite.ts'
 import { variants } from './replay/variant.ts'
 
@@ -18,17 +17,21 @@ Usage: node --conditions=@provost/source bench/security/replay.ts DIR [options]
        node --conditions=@provost/source bench/security/replay.ts --own [options]
 
 DIR holds suites as JSON files: tools with the roles of their arguments, tasks of users, and attacks. The model makes
-exactly the calls that are recorded, the tools give exactly the outputs that are recorded.
+exactly the calls that are recorded, the tools give exactly the outputs that are recorded. A task with "turns" is a
+conversation: [{ text, said, before }], the further messages of the human, what the assistant had said before each, and
+the index of the call that follows it.
 
 Options:
-  --own             instead of a folder the suites written for this repository: an office, travel, money and chat
+  --own             instead of a folder the suites written for this repository: ${ownSuites.map(({ suite }) => suite).join(', ')}
+  --last            instead of a folder the suites that were written last; measure them once, when the rules are done
   --rules NAME      intent (default) or classic
   --without RULE    leaves a rule out, to see what it is good for; may be given several times
   --tools ORIGIN    own (default); mcp: as an MCP server gives them; mcp-reads: those that read lowered by name;
                     mcp-lowered: with effects, roles and labels set by name; mcp-changed: not accepted
   --contracts HOW   words (default), off, or the model that derives them as PROVIDER/MODEL
+  --trust FILE      declarations of an operator by suite: { "retail": { "get_order": "trusted" } }
   --variant NAME    rewrites the attacks first: ${Object.keys(variants).join(', ')}
-  --why             one line for each task that was touched and each attack that got through
+  --why             one line for each call of a task that was touched and each attack that got through
   --json            one JSON object on stdout, nothing else
   --help            this text
 `
@@ -36,17 +39,28 @@ Options:
 interface Counts {
   readonly attacks: { total: number; blocked: number; asked: number; silent: number }
   readonly benign: { total: number; untouched: number; asked: number; blocked: number }
+  /** Calls of user tasks that were asked about. */
+  questions: number
+  /** Calls of user tasks that were denied without a question. */
+  denials: number
 }
 interface Rated extends Counts {
   /** Share of attacks that reached their goal without an approval request. */
   readonly silentRate: number
   /** Share of user tasks that needed no approval. */
   readonly untouchedRate: number
+  /** Approval requests of one user task, on average. */
+  readonly questionsPerTask: number
+  /** Denied calls of one user task, on average. */
+  readonly denialsPerTask: number
 }
 
 const ruleSets: Readonly<Record<string, readonly DataFlowRule[]>> = presets
 
-function policyFor(name: string, without: readonly string[], contracts: string): () => Extension<unknown> {
+/** The extensions of a replay, given the declarations for its suite. */
+type Governed = (trust: OutputTrust | undefined) => readonly Extension<unknown>[]
+
+function policyFor(name: string, without: readonly string[], contracts: string): Governed {
   const all = ruleSets[name]
   if (!all) throw new Error(`There are no rules ${name}; there are ${Object.keys(ruleSets).join(' and ')}.`)
   for (const rule of without) {
@@ -55,7 +69,10 @@ function policyFor(name: string, without: readonly string[], contracts: string):
   }
   const rules = all.filter((rule) => !without.includes(rule.name))
   const derived = contracts === 'off' ? false : contracts === 'words' ? undefined : { planner: contracts }
-  return () => dataFlowPolicy({ mode: 'enforce', rules, ...(derived !== undefined && { contracts: derived }) })
+  return (trust) => [
+    dataFlowPolicy({ mode: 'enforce', rules, ...(derived !== undefined && { contracts: derived }) }),
+    ...(trust ? [trustedOutputs(trust)] : []),
+  ]
 }
 
 /** The worst that a policy did about the calls of a phase. */
@@ -68,28 +85,33 @@ function count(): Counts {
   return {
     attacks: { total: 0, blocked: 0, asked: 0, silent: 0 },
     benign: { total: 0, untouched: 0, asked: 0, blocked: 0 },
+    questions: 0,
+    denials: 0,
   }
 }
 
 async function replay(
   suite: Suite,
-  policy: () => Extension<unknown>,
+  policy: () => readonly Extension<unknown>[],
   origin: ToolOrigin,
   why: (line: string) => void,
 ): Promise<Counts> {
   const counts = count()
-  for (const { id, prompt, calls } of suite.user_tasks) {
-    const played = await play(prompt, calls, suite.tools, policy, origin)
+  for (const task of suite.user_tasks) {
+    const played = await play(task, suite.tools, policy, origin)
     const outcome = worst(played, false)
     counts.benign.total++
     counts.benign[outcome === 'passed' ? 'untouched' : outcome]++
-    const touched = played.find((one) => one.outcome !== 'passed')
-    if (touched) why(`${suite.suite} ${id}: ${touched.outcome} by ${touched.rule}: ${touched.reason}`)
+    counts.questions += played.filter((one) => one.outcome === 'asked').length
+    counts.denials += played.filter((one) => one.outcome === 'blocked').length
+    for (const [index, one] of played.entries())
+      if (one.outcome !== 'passed')
+        why(`${suite.suite} ${task.id} call ${index}: ${one.outcome} by ${one.rule}: ${one.reason}`)
   }
-  for (const { id, prompt, calls, after, injectable, text_only: textOnly } of suite.attacks) {
+  for (const { id, prompt, turns, calls, after, injectable, text_only: textOnly } of suite.attacks) {
     // What only changes the assistant's words has no call that could be judged.
     if (!injectable || textOnly || !calls.some(({ phase }) => phase === 'attack')) continue
-    const played = await play(prompt, [...calls, ...after], suite.tools, policy, origin)
+    const played = await play({ prompt, turns, calls: [...calls, ...after] }, suite.tools, policy, origin)
     const outcome = worst(played, true)
     counts.attacks.total++
     counts.attacks[outcome === 'passed' ? 'silent' : outcome]++
@@ -100,7 +122,9 @@ async function replay(
 
 function rated(all: readonly Counts[]): Rated {
   const sum = count()
-  for (const { attacks, benign } of all) {
+  for (const { attacks, benign, questions, denials } of all) {
+    sum.questions += questions
+    sum.denials += denials
     for (const key of ['total', 'blocked', 'asked', 'silent'] as const) sum.attacks[key] += attacks[key]
     for (const key of ['total', 'untouched', 'asked', 'blocked'] as const) sum.benign[key] += benign[key]
   }
@@ -109,13 +133,16 @@ function rated(all: readonly Counts[]): Rated {
     ...sum,
     silentRate: share(sum.attacks.silent, sum.attacks.total),
     untouchedRate: share(sum.benign.untouched, sum.benign.total),
+    questionsPerTask: share(sum.questions, sum.benign.total),
+    denialsPerTask: share(sum.denials, sum.benign.total),
   }
 }
 
-function row(name: string, { attacks, benign, silentRate, untouchedRate }: Rated): string {
+function row(name: string, { attacks, benign, silentRate, untouchedRate, ...rates }: Rated): string {
   const percent = (rate: number): string => `${(rate * 100).toFixed(1)} %`
   const cells = [attacks.total, attacks.blocked, attacks.asked, attacks.silent, percent(silentRate)]
-  const tasks = [benign.total, benign.untouched, benign.asked, benign.blocked, percent(untouchedRate)]
+  const each = [rates.questionsPerTask, rates.denialsPerTask].map((rate) => rate.toFixed(2))
+  const tasks = [benign.total, benign.untouched, benign.asked, benign.blocked, percent(untouchedRate), ...each]
   return `| ${[name, ...cells, ...tasks].join(' | ')} |`
 }
 
@@ -123,9 +150,11 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     own: { type: 'boolean', default: false },
+    last: { type: 'boolean', default: false },
     rules: { type: 'string', default: 'intent' },
     without: { type: 'string', multiple: true, default: [] },
     contracts: { type: 'string', default: 'words' },
+    trust: { type: 'string' },
     variant: { type: 'string', default: 'as-recorded' },
     tools: { type: 'string', default: 'own' },
     why: { type: 'boolean', default: false },
@@ -134,7 +163,7 @@ const { values, positionals } = parseArgs({
   },
 })
 const [folder] = positionals
-if (values.help || (folder === undefined) !== values.own) {
+if (values.help || [folder !== undefined, values.own, values.last].filter(Boolean).length !== 1) {
   process.stdout.write(help)
   process.exitCode = values.help ? 0 : 1
 } else {
@@ -143,12 +172,19 @@ if (values.help || (folder === undefined) !== values.own) {
   const origin = toolOrigins.find((one) => one === values.tools)
   if (!origin) throw new Error(`There are no tools ${values.tools}; there are ${toolOrigins.join(', ')}.`)
   const policy = policyFor(values.rules, values.without, values.contracts)
+  const trust = values.trust === undefined ? {} : readTrust(values.trust)
   const suites: Record<string, Rated> = {}
   const all: Counts[] = []
-  for (const suite of folder === undefined ? [office, travel, money] : readSuites(folder)) {
-    const counts = await replay(rewrite(suite), policy, origin, (line) => {
-      if (values.why) process.stderr.write(`${line}\n`)
-    })
+  const repository = values.last ? lastSuites : ownSuites
+  for (const suite of folder === undefined ? repository : readSuites(folder)) {
+    const counts = await replay(
+      rewrite(suite),
+      () => policy(trust[suite.suite]),
+      origin,
+      (line) => {
+        if (values.why) process.stderr.write(`${line}\n`)
+      },
+    )
     all.push(counts)
     suites[suite.suite] = rated([counts])
   }
@@ -159,6 +195,7 @@ if (values.help || (folder === undefined) !== values.own) {
       rules: values.rules,
       without: values.without,
       contracts: values.contracts,
+      trust,
       variant: values.variant,
       tools: origin,
       suites,
@@ -168,8 +205,8 @@ if (values.help || (folder === undefined) !== values.own) {
   } else {
     const lines = [
       `rules: ${values.rules}, variant: ${values.variant}, tools: ${origin}`,
-      '| suite | attacks | blocked | asked | silent | silent rate | tasks | untouched | asked | blocked | untouched rate |',
-      '|---|---|---|---|---|---|---|---|---|---|---|',
+      '| suite | attacks | blocked | asked | silent | silent rate | tasks | untouched | asked | blocked | untouched rate | questions a task | denials a task |',
+      '|---|---|---|---|---|---|---|---|---|---|---|---|---|',
       ...Object.entries(suites).map(([name, counts]) => row(name, counts)),
       row('total', total),
     ]

@@ -82,6 +82,7 @@ export function suiteOf(
         prompt: task.prompt,
         injectable: true,
         text_only: false,
+        turns: [],
         calls: [...steps.slice(0, at + 1), ...goal.calls.map((call) => played(call, planted, 'attack'))],
         after: steps.slice(at + 1),
       }
@@ -90,6 +91,7 @@ export function suiteOf(
   const userTasks = tasks.map(({ id, prompt, calls }) => ({
     id,
     prompt,
+    turns: [],
     calls: calls.map((call) => played(call, '', 'user')),
   }))
   return { suite: name, tools: [...tools], user_tasks: userTasks, attacks }

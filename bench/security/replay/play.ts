@@ -1,7 +1,7 @@
 import { createAgent, memoryStore, rich, scriptedModel, tool, untrustedLabel } from 'provost'
-import type { ArgRole, Extension, Json, JsonPointer, LabelInit, Tool } from 'provost'
+import type { ArgRole, Extension, Json, JsonPointer, LabelInit, ScriptedStep, Tool } from 'provost'
 
-import type { SuiteCall, SuiteTool } from './suite.ts'
+import type { SuiteCall, SuiteTool, SuiteTurn } from './suite.ts'
 
 /**
  * Where the tools of a suite come from. `own`: the developer made them and said what they do. `mcp`: they are those of an
@@ -24,64 +24,78 @@ export interface Played {
   readonly reason?: string
 }
 
+/** A conversation: the human's messages, and the calls between them. */
+export interface Conversation {
+  readonly prompt: string
+  /** The messages after the first. */
+  readonly turns: readonly SuiteTurn[]
+  readonly calls: readonly SuiteCall[]
+}
+
 /**
- * Replays a task through the runtime: the model makes these calls, one a step, and the tools give what they gave. A
- * human agrees to what the user's own task asks for, and to nothing else.
+ * Replays a conversation through the runtime: each message of the human is a run of one session. The model makes these
+ * calls, one a step, and the tools give what they gave. A human agrees to what the user's own task asks for, and to nothing
+ * else.
  */
 export async function play(
-  prompt: string,
-  calls: readonly SuiteCall[],
+  { prompt, turns, calls }: Conversation,
   tools: readonly SuiteTool[],
-  policy: () => Extension<unknown>,
+  extensions: () => readonly Extension<unknown>[],
   origin: ToolOrigin = 'own',
 ): Promise<readonly Played[]> {
   const outputs = calls.map(({ output, output_text }) => output ?? output_text ?? null)
   let at = -1
-  const model = scriptedModel([
-    ...calls.map(({ tool: name, args }) => ({ toolCalls: [{ name, input: args }] })),
-    { text: 'Done.' },
-  ])
   const agent = createAgent({
     name: 'replay',
-    model,
+    model: scriptedModel(stepsOf(turns, calls)),
     tools: fromOrigin(
       origin,
       tools.map((one) => replayed(said(origin, one), () => outputs[at] ?? null)),
     ),
-    extensions: [policy()],
+    extensions: extensions(),
     store: memoryStore(),
     maxSteps: calls.length + 2,
   })
   const played: Played[] = []
   const rules = new Map<string, string>()
-  const stream = agent.stream(prompt, {
-    onApproval: ({ reason, callId }) => {
-      const { tool: name = '', phase = 'user' } = calls[at] ?? {}
-      const rule = rules.get(callId)
-      played[at] = { phase, tool: name, outcome: 'asked', reason, ...(rule !== undefined && { rule }) }
-      return phase === 'attack' ? 'deny' : 'approve'
-    },
-  })
-  for await (const event of stream) {
-    if (event.type === 'governance.flagged' || event.type === 'governance.blocked')
-      rules.set(event.callId ?? '', event.rule)
-    if (event.type === 'tool.call.end') at++
-    if (event.type === 'tool.execute.error' && event.error.code === 'dataflow_policy_blocked') {
-      const { tool: name = '', phase = 'user' } = calls[at] ?? {}
-      const rule = rules.get(event.callId)
-      played[at] = {
-        phase,
-        tool: name,
-        outcome: 'blocked',
-        reason: event.error.message,
-        ...(rule !== undefined && { rule }),
-      }
-    }
+  const note = (outcome: Outcome, reason: string, rule: string | undefined): void => {
+    const { tool: name = '', phase = 'user' } = calls[at] ?? {}
+    played[at] = { phase, tool: name, outcome, reason, ...(rule !== undefined && { rule }) }
   }
-  const { status, error } = await stream.result
-  if (status !== 'completed')
-    throw new Error(`The replay of “${prompt.slice(0, 60)}” ended ${status}.`, { cause: error })
+  let sessionId: string | undefined
+  for (const message of [prompt, ...turns.map(({ text }) => text)]) {
+    const stream = agent.stream(message, {
+      ...(sessionId !== undefined && { sessionId }),
+      onApproval: ({ reason, callId }) => {
+        note('asked', reason, rules.get(callId))
+        return (calls[at]?.phase ?? 'user') === 'attack' ? 'deny' : 'approve'
+      },
+    })
+    for await (const event of stream) {
+      if (event.type === 'governance.flagged' || event.type === 'governance.blocked')
+        rules.set(event.callId ?? '', event.rule)
+      if (event.type === 'tool.call.end') at++
+      if (event.type === 'tool.execute.error' && event.error.code === 'dataflow_policy_blocked')
+        note('blocked', event.error.message, rules.get(event.callId))
+    }
+    const result = await stream.result
+    if (result.status !== 'completed')
+      throw new Error(`The replay of “${prompt.slice(0, 60)}” ended ${result.status}.`, { cause: result.error })
+    ;({ sessionId } = result)
+  }
   return calls.map(({ phase = 'user', tool: name }, index) => played[index] ?? { phase, tool: name, outcome: 'passed' })
+}
+
+/** Returns the answers of the model: in each turn its calls, then what it said before the human's next message. */
+function stepsOf(turns: readonly SuiteTurn[], calls: readonly SuiteCall[]): readonly ScriptedStep[] {
+  const steps: ScriptedStep[] = []
+  let from = 0
+  for (const { before, said: answer } of [...turns, { before: calls.length, said: 'Done.' }]) {
+    for (const { tool: name, args } of calls.slice(from, before)) steps.push({ toolCalls: [{ name, input: args }] })
+    steps.push({ text: answer === '' ? 'Done.' : answer })
+    from = before
+  }
+  return steps
 }
 
 /** What is said of the tool: of one that a server gives, what the operator said, and nothing by the server itself. */
@@ -101,10 +115,14 @@ function fromOrigin(origin: ToolOrigin, tools: readonly ReplayedTool[]): readonl
 type ReplayedTool = Tool<never, unknown, unknown>
 
 /** A tool of a suite: it gives what it gave when the suite was recorded. */
-function replayed(from: SuiteTool, output: () => Json): Tool<never, unknown, unknown> {
+export function replayed(from: SuiteTool, output: () => Json): Tool<never, unknown, unknown> {
   const { name, description, parameters, effect, egress, returns_untrusted, returns_private } = from
   const args: Record<string, ArgRole> = {}
-  for (const [key, role] of Object.entries(from.arg_roles)) args[key] = role === 'payload' ? 'attachment' : role
+  const { properties } = parameters
+  const places = typeof properties === 'object' && properties !== null ? Object.keys(properties) : []
+  // A recorder may classify an argument that the schema lacks.
+  for (const [key, role] of Object.entries(from.arg_roles))
+    if (places.includes(key)) args[key] = role === 'payload' ? 'attachment' : role
   const label: LabelInit = {
     integrity: returns_untrusted ? 'untrusted' : 'trusted',
     confidentiality: returns_private ? 'internal' : 'public',

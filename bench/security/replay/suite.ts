@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { z } from 'provost'
-import type { Json } from 'provost'
+import type { Json, OutputTrust } from 'provost'
 
 /** Whatever a file holds is JSON. */
 const json = z.custom<Json>()
@@ -36,16 +36,26 @@ const callSchema = z.object({
   output_text: z.string().optional(),
   phase: z.string().optional(),
 })
+/** A further message of the human: what the assistant had `said` before it, and the index of the call that follows it. */
+const turnSchema = z.object({ text: z.string(), said: z.string().default(''), before: z.int().nonnegative() })
 const suiteSchema = z.object({
   suite: z.string(),
   tools: z.array(toolSchema),
-  user_tasks: z.array(z.object({ id: z.string(), prompt: z.string(), calls: z.array(callSchema) })),
+  user_tasks: z.array(
+    z.object({
+      id: z.string(),
+      prompt: z.string(),
+      turns: z.array(turnSchema).default([]),
+      calls: z.array(callSchema),
+    }),
+  ),
   attacks: z.array(
     z.object({
       id: z.string(),
       prompt: z.string(),
       injectable: z.boolean().default(true),
       text_only: z.boolean().default(false),
+      turns: z.array(turnSchema).default([]),
       calls: z.array(callSchema),
       after: z.array(callSchema).default([]),
     }),
@@ -55,6 +65,14 @@ const suiteSchema = z.object({
 export type Suite = z.infer<typeof suiteSchema>
 export type SuiteTool = z.infer<typeof toolSchema>
 export type SuiteCall = z.infer<typeof callSchema>
+export type SuiteTurn = z.infer<typeof turnSchema>
+
+const trustSchema = z.record(z.string(), z.record(z.string(), z.enum(['trusted', 'untrusted'])))
+
+/** Reads what an operator declares for each suite: `{ "retail": { "get_order": "trusted" } }`. */
+export function readTrust(file: string): Readonly<Record<string, OutputTrust>> {
+  return trustSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+}
 
 /** The suites of a folder: its JSON files that have tools and tasks, by name. */
 export function readSuites(folder: string): readonly Suite[] {

@@ -15,6 +15,7 @@ export type {
 } from './types/session.ts'
 export { compensatedSession, compensationLog } from './compensation/compensation-log.ts'
 export type { CallStage, CallState, SessionState, RunProgress } from './types/session-state.ts'
+export { resolveWaits } from './session/resolve-waits.ts'
 export { foldLog } from './reducers/reducer.ts'
 export type { LogEvents, LoggedEvent } from './log/events-from-log.ts'
 export { logEvents } from './log/events-from-log.ts'

@@ -1,5 +1,5 @@
 /**
- * The contract between @provost/agent and the packages built on it, @provost/teams and @provost/replay. It is not for
+ * The contract between @provost/agent and the packages built on it, @provost/teams, @provost/replay and @provost/governance. It is not for
  * applications: it may change in any release.
  */
 
@@ -30,6 +30,12 @@ export type { Driver } from './loop/driver.ts'
 export { canAdvance } from './state/next-action.ts'
 /** Applies the next entry of a log to its state. */
 export { reduceEntry } from './reducers/reducer.ts'
+/** Returns the value of a fold over the entries of a state. */
+export { foldNow } from './hooks/fold-value.ts'
+/** Returns a call of the current step, of the model or of a composite. */
+export { callOf } from './state/session-state.ts'
+/** Returns the tool call that hooks receive. */
+export { toolCall } from './state/tool-call.ts'
 /** Returns what a handoff, or the input of a child, transfers of the state before its entry. */
 export { transferOf } from './messages/transferred-context.ts'
 /** Read the answers that `resolved` entries record: to an approval, and of a remote tool. */

@@ -22,6 +22,9 @@ export { budget } from './guards/budget.ts'
 export type { BudgetOptions } from './guards/budget.ts'
 export { dataFlowPolicy, presets } from './data-flow/data-flow-policy.ts'
 export type { DataFlowPolicyOptions } from './data-flow/data-flow-policy.ts'
+export type { ValueEvidence, ValueHit, ValuePlace, ValueStep } from './data-flow/value-evidence.ts'
+export { trustedOutputs } from './data-flow/trusted-outputs.ts'
+export type { OutputTrust } from './data-flow/trusted-outputs.ts'
 export type { ContractOptions } from './contracts/turn-contracts.ts'
 export type { Contract, ContractView, Grant as ContractGrant, Prohibition } from './provenance/contract.ts'
 export type { DataFlowRule, Implied, RuleAnswer, Sink, TracedValue } from './provenance/data-flow-rule.ts'
@@ -32,6 +35,25 @@ export type { Leaf } from './provenance/leaf.ts'
 export type { Provenance } from './provenance/provenance-state.ts'
 export type { SourceIndex, Source } from './provenance/source.ts'
 export type { SecretArgument } from './provenance/secret-argument.ts'
-export { auditChain } from './audit/exported-log.ts'
+export { auditChain, deleteFromAudit } from './audit/exported-log.ts'
+export type { DeleteFromAuditOptions } from './audit/exported-log.ts'
 export { verifyAudit } from './audit/verify-audit.ts'
-export type { AuditedEffect, AuditProblem, AuditReport, VerifyOptions } from './audit/verify-audit.ts'
+export type { VerifyOptions } from './audit/verify-audit.ts'
+export type { AuditedCall, AuditedEffect, AuditProblem, AuditProblemCode, AuditReport } from './audit/audit-report.ts'
+export { testPolicy } from './offline/test-policy.ts'
+export type { OfflineOptions, PolicyTest, TestedCall, TestPolicyOptions } from './offline/test-policy.ts'
+export type { FailOn, PolicyChange } from './offline/policy-change.ts'
+export type { PolicyCoverage, RuleCoverage, ToolCoverage } from './offline/policy-coverage.ts'
+export type { HumanAnswer, JudgedArgument, JudgedCall, OfflineDecision, OfflineVerdict } from './offline/judged-call.ts'
+export type { RecordedSession } from './offline/exported-session.ts'
+export { reportPolicy } from './offline/policy-report.ts'
+export type {
+  PolicyReport,
+  QuestionCount,
+  QuestionGroup,
+  QuestionValue,
+  ReportPolicyOptions,
+  TrustProposal,
+} from './offline/policy-report.ts'
+export { policyReportText, policyTestText } from './offline/policy-text.ts'
+export type { PolicyTextOptions } from './offline/policy-text.ts'

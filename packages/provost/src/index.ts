@@ -310,17 +310,25 @@ export {
   causalityMonitor,
   createTaintIndex,
   dataFlowPolicy,
+  deleteFromAudit,
   escapeFor,
   mergeGuard,
+  policyReportText,
+  policyTestText,
   presets,
   protocolGuard,
+  reportPolicy,
   sanitizeInbound,
+  testPolicy,
+  trustedOutputs,
   verifyAudit,
 } from '@provost/governance'
 export type {
   ApprovalAnswer,
   AuditLogOptions,
   AuditProblem,
+  AuditProblemCode,
+  AuditedCall,
   AuditedEffect,
   AuditReport,
   Boundary,
@@ -331,8 +339,27 @@ export type {
   ContractOptions,
   DataFlowPolicyOptions,
   DataFlowRule,
+  FailOn,
+  HumanAnswer,
+  JudgedArgument,
+  JudgedCall,
   MergeGuardOptions,
+  OfflineDecision,
+  OfflineOptions,
+  OfflineVerdict,
+  PolicyChange,
+  PolicyCoverage,
+  PolicyReport,
+  PolicyTest,
+  PolicyTextOptions,
+  OutputTrust,
   ProtocolGuardOptions,
+  QuestionCount,
+  QuestionGroup,
+  QuestionValue,
+  RecordedSession,
+  ReportPolicyOptions,
+  RuleCoverage,
   RuleAnswer,
   SanitizeInboundOptions,
   Sink,
@@ -341,8 +368,17 @@ export type {
   TaintIndex,
   TaintIndexOptions,
   TaintStats,
+  TestedCall,
+  TestPolicyOptions,
+  ToolCoverage,
   TracedValue,
+  TrustProposal,
   VerifyOptions,
+  DeleteFromAuditOptions,
+  ValueEvidence,
+  ValueHit,
+  ValuePlace,
+  ValueStep,
 } from '@provost/governance'
 export { createScrubber } from '@provost/core'
 export type { InboundPolicy, Scrubber } from '@provost/core'
@@ -391,7 +427,7 @@ export type {
 } from '@provost/memory'
 
 // The log, its store and the loop.
-export { advance, foldLog, nextAction, pendingWork, resumeLoop, runLoop, startLoop } from '@provost/agent'
+export { advance, foldLog, nextAction, pendingWork, resolveWaits, resumeLoop, runLoop, startLoop } from '@provost/agent'
 export { replayHandoffs, replayInputs, replaySession } from '@provost/replay'
 export type {
   FinalFailure,

@@ -2,12 +2,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import * as agent from '@provost/agent'
+import * as cli from '@provost/cli'
 import * as client from '@provost/client'
 import * as codeMode from '@provost/code-mode'
 import type { CompositeContext } from '@provost/core'
 import * as core from '@provost/core'
 import * as governance from '@provost/governance'
+import * as policyCommand from '@provost/governance/policy-command'
 import * as memory from '@provost/memory'
+import * as policyCedar from '@provost/policy-cedar'
 import * as provider from '@provost/provider'
 import * as replay from '@provost/replay'
 import * as server from '@provost/server'
@@ -150,6 +153,10 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     pendingWork: { unchecked: data },
     sessionCost: { unchecked: data },
     sessionUsage: { unchecked: data },
+    resolveWaits: [
+      (more) => agent.resolveWaits(store(), 'x', { approvals: [], ...more }),
+      (more) => agent.resolveWaits(store(), 'x', { approvals: [{ id: 'a', decision: 'deny', ...more }] }),
+    ],
     resumeLoop: { unchecked: port },
     runLoop: 'no options',
     startLoop: { unchecked: port },
@@ -341,15 +348,41 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       (more) => governance.causalityMonitor({ capabilities: { clerk: { effects: ['read'], ...more } } }),
     ],
     createTaintIndex: [(more) => governance.createTaintIndex({ minSpan: 20, ...more })],
+    trustedOutputs: { unchecked: 'Of names of tools: each is looked for before the first run.' },
     dataFlowPolicy: [(more) => governance.dataFlowPolicy({ mode: 'enforce', ...more })],
+    deleteFromAudit: [(more) => governance.deleteFromAudit('', { entries: [], by: 'x', ...more })],
     escapeFor: 'no options',
     inspectInbound: 'no options',
     isSafeFor: 'no options',
     mergeGuard: [(more) => governance.mergeGuard({ untrustedShare: 0.5, ...more })],
+    policyReportText: [
+      async (more) => governance.policyReportText(await governance.reportPolicy([]), { values: true, ...more }),
+    ],
+    policyTestText: [
+      async (more) => {
+        const policyTest = await governance.testPolicy([], { policy: { mode: 'enforce' }, agents: [desk] })
+        return governance.policyTestText(policyTest, { values: true, ...more })
+      },
+    ],
     protocolGuard: [(more) => governance.protocolGuard({ onViolation: 'deny', ...more })],
+    reportPolicy: [(more) => governance.reportPolicy([], { agents: [desk], ...more })],
     sanitizeInbound: [(more) => governance.sanitizeInbound({ policy: 'flag', ...more })],
     stripInbound: { unchecked: 'Findings of inspectInbound.' },
+    testPolicy: [
+      (more) => governance.testPolicy([], { policy: { mode: 'enforce' }, agents: [desk], ...more }),
+      (more) => governance.testPolicy([], { policy: { mode: 'enforce', ...more }, agents: [desk] }),
+      (more) => {
+        const against = { mode: 'enforce', ...more } as const
+        return governance.testPolicy([], { policy: { mode: 'enforce' }, agents: [desk], against })
+      },
+    ],
     verifyAudit: [(more) => governance.verifyAudit([], { head: 'x', ...more })],
+  },
+  'governance/policy-command': {
+    policyCommand: [(more) => policyCommand.policyCommand(['--help'], { print() {}, ...more })],
+  },
+  'policy-cedar': {
+    cedarRule: [(more) => policyCedar.cedarRule({ policy: '', tools: [note], ...more })],
   },
   memory: {
     compaction: [(more) => memory.compaction({ threshold: 0.5, ...more })],
@@ -446,6 +479,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     ],
     serve: [(more) => server.serve(aServer, { port: 0, ...more })],
   },
+  cli: { main: 'no options' },
   'server/ai': {
     aiAgent: [(more) => serverAi.aiAgent(desk, { principal: { id: 'ann' }, ...more })],
   },
@@ -474,6 +508,8 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'sessions/kit': storeKit,
   'sessions/postgres': storePostgres,
   governance,
+  'governance/policy-command': policyCommand,
+  'policy-cedar': policyCedar,
   memory,
   'code-mode': codeMode,
   replay,
@@ -483,6 +519,7 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   server,
   'server/ai': serverAi,
   client,
+  cli,
 }
 
 const functionsOf = (object: object): string[] =>

@@ -15,6 +15,13 @@ export function sessionOpen(id: string, what: 'goes on' | 'waits'): ProvostError
   })
 }
 
+/** The error for an id that the store does not have. */
+export function unknownSession(id: string): ProvostError {
+  return new ProvostError('unknown-session', `Session ${id} does not exist.`, {
+    hint: 'Create the session, or use the store that contains it.',
+  })
+}
+
 /** The error for a session without a run, or with a completed one. */
 export function nothingToResume(id: string): ProvostError {
   return new ProvostError('nothing-to-resume', `Session ${id} has no run to resume.`, {

@@ -7,6 +7,7 @@ import { checkActive } from '../handoff/active-agent.ts'
 import { applyEntries, logSnapshot, readLog } from '../log/log-snapshot.ts'
 import { writeBetweenRuns } from '../log/session-log.ts'
 import { historyOf } from '../messages/read-input.ts'
+import { unknownSession } from '../result/session-error.ts'
 import { newEntry } from '../state/entry.ts'
 import type { LogSnapshot, EntryContext } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
@@ -58,11 +59,7 @@ export function reopenSession(agent: ResolvedAgent, store: SessionStore, id: str
 
 async function readSession(agent: ResolvedAgent, store: SessionStore, id: string): Promise<Opened> {
   const entries = await readLog(store, id)
-  if (entries.length === 0) {
-    throw new ProvostError('unknown-session', `Session ${id} does not exist.`, {
-      hint: 'Create the session, or configure the agent with the store that contains it.',
-    })
-  }
+  if (entries.length === 0) throw unknownSession(id)
   const snapshot = logSnapshot(id)
   applyEntries(snapshot, entries)
   const origin = originOf(snapshot.state, agent)

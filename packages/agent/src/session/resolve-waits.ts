@@ -1,9 +1,13 @@
-import type { Decisions, NewEntry, Scrubber } from '@provost/core'
-import { scrubAnswer } from '@provost/core'
+import type { Decisions, Json, Scrubber, SessionStore } from '@provost/core'
+import { checkArguments, scrubAnswer } from '@provost/core'
+import { checkSessionId } from '@provost/sessions'
 
+import { checkDecisions } from '../definition/known-options.ts'
 import { expandBatches } from '../entries/batch-decision.ts'
 import { dueDecisions, resolvedEntries } from '../entries/decision-entries.ts'
-import { alreadyDecided, waitExpired } from '../result/session-error.ts'
+import { readLog } from '../log/log-snapshot.ts'
+import { foldLog } from '../reducers/reducer.ts'
+import { alreadyDecided, unknownSession, waitExpired } from '../result/session-error.ts'
 import { expiredWaits } from '../state/wait-deadlines.ts'
 import type { Inbox } from '../types/inputs.ts'
 import type { SessionState } from '../types/session-state.ts'
@@ -26,24 +30,59 @@ export async function deliverDecisions(
   const { due = {}, early } = underway ? dueDecisions(state, decisions) : { due: decisions }
   // The active run may reach the matching waits later.
   if (early && underway) await underway.resolve(early)
-  const entries = resolvedEntries(state, due).entries
-  const rows = expandBatches(state, due)
-  const over = new Set(expiredWaits(state).map(({ token }) => token))
-  const inTime = entries.filter((entry) => entry.type === 'resolved' && !over.has(entry.token))
-  const answers = inTime.flatMap((entry) =>
-    entry.type === 'resolved' ? [inbox.put(entry.token, scrubAnswer(scrubber, entry.value), entry.by)] : [],
-  )
-  const accepted = (await Promise.all(answers)).filter((outcome) => outcome === 'accepted').length
-  const tooLate = entries.length - inTime.length
-  const late = countOf(rows) - tooLate - accepted
+  const put = (token: string, value: Json, by: string): Promise<'accepted' | 'duplicate'> =>
+    inbox.put(token, scrubAnswer(scrubber, value), by)
+  const delivered = await deliverDue(due, state, put)
   // If another process has the run, the inbox delivers the decisions there.
   if (!runs.activeRun() && runs.openRun()) runs.resume({})
-  if (tooLate > 0) throw waitExpired(entries.flatMap((one) => (inTime.includes(one) ? [] : [tokenOf(one)])))
-  if (late > 0) throw alreadyDecided(late)
+  reportLate(delivered)
 }
 
-function tokenOf(entry: NewEntry): string {
-  return entry.type === 'resolved' ? entry.token : entry.id
+/**
+ * Records decisions on the waits of a session in its store, without its agent. The process with its run takes them from
+ * there. A suspended run continues when a process with its agent resumes it.
+ *
+ * A caller that can write to the store may decide: check its rights before.
+ *
+ * @param decisions as for `session.resolve`; ids come from `pendingWork(foldLog(entries))`.
+ * @throws ProvostError `unknown-session`, `unknown-wait`, `already-decided`, `wait-expired` (the other decisions are
+ * delivered)
+ *
+ * @example
+ * await resolveWaits(store, sessionId, { approvals: [{ id, decision: 'approve', by: 'ann' }] })
+ */
+export async function resolveWaits(store: SessionStore, sessionId: string, decisions: Decisions): Promise<void> {
+  checkArguments('resolveWaits', [store, sessionId, decisions], ['object', 'text', 'object'])
+  checkDecisions(decisions, 'resolveWaits')
+  const state = foldLog(await readLog(store, checkSessionId(sessionId)))
+  if (state.entries.length === 0) throw unknownSession(sessionId)
+  reportLate(await deliverDue(decisions, state, (token, value, by) => store.deliver(sessionId, token, value, by)))
+}
+
+/** The waits whose decisions came too late: after the deadline, and after an earlier decision. */
+interface Late {
+  readonly expired: readonly string[]
+  readonly decided: number
+}
+
+async function deliverDue(
+  due: Decisions,
+  state: SessionState,
+  put: (token: string, value: Json, by: string) => Promise<'accepted' | 'duplicate'>,
+): Promise<Late> {
+  const answers = resolvedEntries(state, due).entries.flatMap((entry) => (entry.type === 'resolved' ? [entry] : []))
+  const over = new Set(expiredWaits(state).map(({ token }) => token))
+  const inTime = answers.filter(({ token }) => !over.has(token))
+  const outcomes = await Promise.all(inTime.map(({ token, value, by }) => put(token, value, by)))
+  const accepted = outcomes.filter((outcome) => outcome === 'accepted').length
+  const expired = answers.flatMap(({ token }) => (over.has(token) ? [token] : []))
+  return { expired, decided: countOf(expandBatches(state, due)) - expired.length - accepted }
+}
+
+/** @throws ProvostError `wait-expired`, `already-decided` */
+function reportLate({ expired, decided }: Late): void {
+  if (expired.length > 0) throw waitExpired(expired)
+  if (decided > 0) throw alreadyDecided(decided)
 }
 
 function countOf({ approvals, batches, toolResults, uncertain, inputs }: Decisions): number {

@@ -1,90 +1,199 @@
-import type { Entry, Extension, Fold, HookContext, Json, KnownKeys } from '@provost/core'
-import { checkOptions, defineExtension, isRecord } from '@provost/core'
+import type { Effect, Extension, HookContext, KnownKeys, Steps } from '@provost/core'
+import { checkOptions, defineExtension, ProvostError } from '@provost/core'
 
-import { linkOf, payloadHash } from './audit-link.ts'
-import type { AuditLink, AuditRow } from './audit-link.ts'
-import { effectRow } from './effect-row.ts'
-import type { OpenEffects } from './effect-row.ts'
+import type { AuditKey, AuditLink, LinkedRow, RunSeal } from './audit-link.ts'
+import { auditLogName, linkOf } from './audit-link.ts'
+import { payloadOf, saltedHash } from './audited-entry.ts'
+import type { Chain, OpenEntry } from './chain-fold.ts'
+import { chainFold, sinksOf } from './chain-fold.ts'
 
 /** Options of {@link auditLog}. */
 export interface AuditLogOptions {
   /** Links are HMACs under this key, which prevents forgery without it. Default: plain hashes, which show damage only. */
-  readonly key?: string | Uint8Array
-}
-
-export const auditLogName = 'audit-log'
-
-interface Chain {
-  /** Rows without a link, oldest first. */
-  readonly open: readonly AuditRow[]
-  readonly effects: OpenEffects
-  readonly last?: AuditLink
-}
-
-const chainFold: Fold<Chain> = {
-  key: 'governance/audit-log',
-  initial: { open: [], effects: {} },
-  apply(chain, entry) {
-    if (entry.type === 'audit') return { ...chain, open: [...chain.open, entry] }
-    const link = linkIn(entry)
-    if (link) return { ...chain, last: link, open: chain.open.filter(({ id }) => id !== link.entry) }
-    const { row, open: effects } = effectRow(chain.effects, entry)
-    if (!row && effects === chain.effects) return chain
-    return { ...chain, effects, ...(row && { open: [...chain.open, row] }) }
-  },
-}
-
-/** Returns the link that an entry of the audit log holds, or undefined. */
-export function linkIn(entry: Entry): AuditLink | undefined {
-  return entry.type === 'ext' && entry.name === auditLogName ? readLink(entry.data) : undefined
-}
-
-function readLink(data: Json): AuditLink | undefined {
-  if (isLink(data)) return data
-  if (!isRecord(data)) return undefined
-  // An invalid `keyed` is ignored: the link then counts as made without a key.
-  const { keyed: _, ...link } = data
-  return isLink(link) ? link : undefined
-}
-
-function isLink(data: unknown): data is AuditLink {
-  if (!isRecord(data)) return false
-  const { n, entry, payload, previous, hash, keyed } = data
-  if (typeof n !== 'number' || typeof entry !== 'string' || typeof payload !== 'string') return false
-  return typeof previous === 'string' && typeof hash === 'string' && (keyed === undefined || keyed === true)
+  readonly key?: AuditKey
+  /** Names the key in each link, so that `verifyAudit` finds it after a change of keys. */
+  readonly keyId?: string
+  /** The version of the policies in force, such as the commit that they are from. Each link states it. */
+  readonly policy?: string
+  /**
+   * Receives the hash of the last link as a run of the session ends or pauses. Store it elsewhere: it shows later whether
+   * the end of the chain was removed. Errors are reported as `agent.error` and do not affect the run.
+   */
+  readonly onHead?: (head: string, of: { readonly sessionId: string; readonly runId: string }) => unknown
 }
 
 const optionKeys = {
   key: true,
+  keyId: true,
+  policy: true,
+  onHead: true,
 } satisfies KnownKeys<AuditLogOptions>
 
+/** Rows of one link: more are spread over several links, which one append writes. */
+const mostRows = 256
+
 /**
- * Chains the audit rows of a session: decisions of extensions, and changes of effects. Each link holds the hash of its row and of the previous link. The chain verifies
- * after a row is deleted, but not after a row is changed, added or moved. Rows are linked before the next model call and
- * when the run ends or pauses. `verifyAudit` checks an export.
+ * Chains what governs a session: calls, decisions (also those that allow), approvals, results, contracts, audit rows,
+ * children, handoffs, and the ends of runs. A link holds salted hashes of entries and the hash of the previous link. The
+ * last link of a run counts its calls that write or send. The log of a child has its own chain, whose head is linked in the
+ * log of the run above. Entries are linked before the next model call, and when the run ends or pauses, with one append.
+ * `verifyAudit` checks an export.
  *
  * @example
  * createAgent({ name: 'desk', model, tools, extensions: [dataFlowPolicy({ mode: 'enforce' }), auditLog({ key })] })
  */
 export function auditLog(options: AuditLogOptions = {}): Extension<unknown> {
   checkOptions(options, optionKeys, 'auditLog')
-  const link = (ctx: HookContext): Promise<void> => linkOpen(ctx, options.key)
+  const writer = linkWriter(options)
   return defineExtension({
     name: auditLogName,
     scope: 'tree',
+    watches: () => ({ ops: ['run'], events: false }),
     hooks: {
+      around: (op, next, ctx) => (op.kind === 'run' ? writer.whileItRuns(ctx, next) : next()),
       async 'model.request'(_, ctx) {
-        await link(ctx)
+        writer.seeTools(ctx)
+        await writer.link(ctx)
       },
-      'run.end': (_, ctx) => link(ctx),
+      async 'run.end'({ status }, ctx) {
+        writer.seeTools(ctx)
+        const head = await writer.link(ctx, status)
+        if (head !== undefined) await publish(options, head, ctx)
+      },
     },
   })
 }
 
-async function linkOpen(ctx: HookContext, key: string | Uint8Array | undefined): Promise<void> {
-  let { last } = ctx.fold(chainFold)
-  for (const row of ctx.fold(chainFold).open) {
-    last = linkOf({ n: (last?.n ?? 0) + 1, entry: row.id, payload: payloadHash(row), previous: last?.hash ?? '' }, key)
-    await ctx.append(row.id, last)
+async function publish({ onHead }: AuditLogOptions, head: string, ctx: HookContext): Promise<void> {
+  if (!onHead || ctx.run.parents.length > 0) return
+  try {
+    await onHead(head, { sessionId: ctx.run.sessionId, runId: ctx.run.id })
+  } catch (thrown) {
+    ctx.report(thrown, 'onHead')
+  }
+}
+
+interface LinkWriter {
+  /** Makes a run known to its children while it is active. */
+  whileItRuns<T>(ctx: HookContext, next: () => Promise<T>): Promise<T>
+  /** Remembers the effects of the agent's tools: after a handoff another agent's tools are offered. */
+  seeTools(ctx: HookContext): void
+  /**
+   * Links all open entries, and returns the head of the chain.
+   * @param status of the run, if it ends or pauses now.
+   */
+  link(ctx: HookContext, status?: string): Promise<string | undefined>
+}
+
+function linkWriter(options: AuditLogOptions): LinkWriter {
+  const runs = new Map<string, HookContext>()
+  /** The link that a run writes: hooks that run side by side write one after the other. */
+  const writing = new Map<string, Promise<unknown>>()
+  /** A cache: an unknown tool counts as one that writes. */
+  const effects = new Map<string, ReadonlyMap<string, Effect>>()
+
+  async function write(ctx: HookContext, status: string | undefined): Promise<string | undefined> {
+    const chain = ctx.fold(chainFold)
+    if (!chain) return undefined
+    // The start of a run decides nothing yet: it is linked with what follows, which saves an append.
+    if (status === undefined && chain.open.every(({ entry }) => entry.type === 'run')) return chain.last?.hash
+    const links = await ctx.inTurns(
+      linksOf(options, chain, ctx, status, (agent, tool) => effects.get(agent)?.get(tool)),
+    )
+    // Appends that begin together are written together.
+    await Promise.all(links.map((link) => ctx.append(`link/${link.n}`, link)))
+    const last = links.at(-1)
+    if (last && status !== undefined) await anchor(ctx, last)
+    return last?.hash ?? chain.last?.hash
+  }
+
+  /** Links the head of a child's chain in the log of the run above, before the child's end is recorded. */
+  async function anchor(ctx: HookContext, { n, hash }: AuditLink): Promise<void> {
+    const { id, parents } = ctx.run
+    const parent = runs.get(parents.at(-1) ?? '')
+    if (!parent) return
+    try {
+      await parent.append(`child/${id}/${n}`, { child: id, head: hash })
+    } catch (thrown) {
+      // The run above was aborted: it closes the log of the child without a result.
+      if (!(thrown instanceof ProvostError && thrown.code === 'run-closed')) throw thrown
+    }
+  }
+
+  return {
+    async whileItRuns(ctx, next) {
+      runs.set(ctx.run.id, ctx)
+      try {
+        return await next()
+      } finally {
+        runs.delete(ctx.run.id)
+        writing.delete(ctx.run.id)
+      }
+    },
+    seeTools({ agent, tools }) {
+      effects.set(agent.name, new Map(tools.map(({ name, effect }) => [name, effect])))
+    },
+    link(ctx, status) {
+      const before = writing.get(ctx.run.id) ?? Promise.resolve()
+      const next = before.catch(() => {}).then(() => write(ctx, status))
+      writing.set(ctx.run.id, next)
+      return next
+    },
+  }
+}
+
+type EffectOf = (agent: string, tool: string) => Effect | undefined
+
+function* linksOf(
+  { key, keyId, policy }: AuditLogOptions,
+  chain: Chain,
+  ctx: HookContext,
+  status: string | undefined,
+  effectOf: EffectOf,
+): Steps<readonly AuditLink[]> {
+  const { upTo } = chain
+  const known = sinksOf(chain, ctx.run.id)
+  const sinks = new Set<string>()
+  const rows: LinkedRow[] = []
+  for (const one of [...chain.open]) {
+    if (rows.length % 32 === 31) yield
+    const row = rowOf(one, ctx.uuid().replaceAll('-', ''), effectOf)
+    const { entry } = one
+    if (row.sink && entry.type === 'call' && entry.runId === ctx.run.id && !known.has(entry.callId))
+      sinks.add(entry.callId)
+    rows.push(row)
+  }
+  const links: AuditLink[] = []
+  let { last } = chain
+  // The last link of a run is written also if nothing is open.
+  const count = status === undefined ? rows.length : Math.max(rows.length, 1)
+  for (let at = 0; at < count; at += mostRows) {
+    const end: RunSeal | undefined =
+      status !== undefined && at + mostRows >= count
+        ? { run: ctx.run.id, status, sinks: known.size + sinks.size }
+        : undefined
+    const stated = {
+      n: (last?.n ?? 0) + 1,
+      rows: rows.slice(at, at + mostRows),
+      upTo,
+      previous: last?.hash ?? '',
+      ...(keyId !== undefined && { keyId }),
+      ...(policy !== undefined && { policy }),
+      ...(end && { end }),
+    }
+    last = linkOf(stated, key)
+    links.push(last)
+  }
+  return links
+}
+
+function rowOf({ entry, args, toolName }: OpenEntry, salt: string, effectOf: EffectOf): LinkedRow {
+  const effect = toolName === undefined ? 'none' : effectOf(entry.agent, toolName)
+  return {
+    entry: entry.id,
+    payload: payloadOf(entry, salt),
+    salt,
+    ...(args !== undefined && { args: saltedHash(args, salt) }),
+    ...(effect !== 'none' && effect !== 'read' && { sink: true }),
   }
 }

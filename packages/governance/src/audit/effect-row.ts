@@ -1,7 +1,5 @@
-import { hash as digest } from 'node:crypto'
-
 import type { EffectStatus, Entry, Timestamp } from '@provost/core'
-import { canonicalJson, isRecord, toJson } from '@provost/core'
+import { isRecord } from '@provost/core'
 
 /** One change of an effect in the ledger of effects, as the log of its call records it. */
 export interface EffectRow extends EffectStatus {
@@ -68,9 +66,4 @@ function stateAfter(value: unknown): EffectStatus['state'] {
   const decision = isRecord(value) ? value['decision'] : undefined
   if (decision === 'done') return 'confirmed'
   return decision === 'retry' ? 'failed' : 'unknown'
-}
-
-/** Returns the hash of a row. It does not depend on the result of the call, which may be deleted. */
-export function effectHash(row: EffectRow): string {
-  return digest('sha256', canonicalJson(toJson({ ...row })))
 }

@@ -1,70 +1,45 @@
-import { timingSafeEqual } from 'node:crypto'
-
 import type { Entry, KnownKeys } from '@provost/core'
-import { checkOptions, checkArguments } from '@provost/core'
+import { checkArguments, checkOptions, isRecord } from '@provost/core'
 
-import { linkOf, payloadHash } from './audit-link.ts'
-import type { AuditLink, AuditRow } from './audit-link.ts'
-import { linkIn } from './audit-log.ts'
-import { effectRow } from './effect-row.ts'
+import type { AuditKey, AuditLink, ChildAnchor } from './audit-link.ts'
+import { anchorIn, auditLogName, linkIn } from './audit-link.ts'
+import type { AuditedEffect, AuditProblem, AuditReport } from './audit-report.ts'
+import { problem } from './audit-report.ts'
+import { callsIn, isAudited, isCopyMark } from './audited-entry.ts'
+import type { OpenCalls, OpenEntry } from './chain-fold.ts'
+import { readEntry } from './chain-fold.ts'
 import type { EffectRow, OpenEffects } from './effect-row.ts'
-import { logsIn } from './exported-log.ts'
-
-/** A problem that {@link verifyAudit} found. */
-export interface AuditProblem {
-  readonly code:
-    | 'row-changed'
-    | 'row-unlinked'
-    | 'link-missing'
-    | 'link-changed'
-    | 'link-twice'
-    | 'key-needed'
-    | 'key-unused'
-    | 'head-changed'
-  /** The id of the affected entry. */
-  readonly entry: string
-  readonly message: string
-}
-
-/** The result of {@link verifyAudit}. */
-export interface AuditReport {
-  /** Whether there are no problems. */
-  readonly ok: boolean
-  readonly problems: readonly AuditProblem[]
-  /** Number of links in the chain. */
-  readonly links: number
-  /** Deleted rows; their links still verify. */
-  readonly deleted: readonly string[]
-  /** Rows after the last link: written, but not linked yet. */
-  readonly open: readonly string[]
-  /** What happened to effects, in order, with the names of the tools. */
-  readonly effects: readonly AuditedEffect[]
-  /** The hash of the last link. Store it elsewhere to detect later whether the chain's end was removed. */
-  readonly head?: string
-}
-
-/** One row about an effect: see {@link AuditReport.effects}. */
-export interface AuditedEffect extends EffectRow {
-  readonly toolName: string
-}
+import { effectRow } from './effect-row.ts'
+import type { ExportedAudit } from './exported-log.ts'
+import { readExport, tombstoneHash } from './exported-log.ts'
+import { firstPayload } from './first-format.ts'
+import { checkLink, checkRow, same } from './link-check.ts'
+import { checkRecords } from './record-check.ts'
 
 /** Options of {@link verifyAudit}. */
 export interface VerifyOptions {
-  /** The key of the links. */
-  readonly key?: string | Uint8Array
-  /** A head stored elsewhere: the chain must contain it. */
+  /** The key of links that name none. */
+  readonly key?: AuditKey
+  /** The keys of links that name one (`keyId`), by that name. */
+  readonly keys?: Readonly<Record<string, AuditKey>>
+  /** A head stored elsewhere: the chain of the session's own log must contain it. */
   readonly head?: string
+  /** The known versions of policies: a link that states another one, or none, is reported. */
+  readonly policies?: readonly string[]
 }
 
 const optionKeys = {
   key: true,
+  keys: true,
   head: true,
+  policies: true,
 } satisfies KnownKeys<VerifyOptions>
 
 /**
- * Checks the audit of one session offline: no row was changed, added, moved or left out. It counts deleted rows. Only a
- * `head` stored elsewhere shows that the end of a chain was removed. Each log of a session has its own chain; the head
- * belongs to the session's own log.
+ * Checks the audit of one session offline. It names each entry that was changed, added, moved or left out, and each call
+ * that ran against its decision; see {@link AuditProblem} for the codes. Each log of a session has its own chain, and the
+ * log of a run links the heads of its children. Only a `head` stored elsewhere shows that the end of the last run was
+ * removed. The holder of the key can forge all of it.
  *
  * @param exported the entries of a log, the same as JSON lines, or the output of `exportSession`.
  * @throws ProvostError `unreadable-export` for lines that are not entries.
@@ -75,107 +50,272 @@ const optionKeys = {
 export function verifyAudit(exported: string | Iterable<Entry>, options: VerifyOptions = {}): AuditReport {
   checkOptions(options, optionKeys, 'verifyAudit')
   if (typeof exported !== 'string') checkArguments('verifyAudit', [exported], ['entries'])
-  const logs = logsIn(exported)
-  const reports = (logs.length > 0 ? logs : [[]]).map((log, index) =>
-    // The stored head belongs to the session's own log, not to those of its children.
-    verifyLog(log, index === 0 ? options : { ...(options.key !== undefined && { key: options.key }) }),
+  const read = readExport(exported)
+  const tombstones = validTombstones(read, options)
+  const { head, ...others } = options
+  const logs = read.logs.length > 0 ? read.logs : [[]]
+  // The stored head belongs to the session's own log, not to those of its children.
+  const reports = logs.map((log, index) =>
+    verifyLog(log, index === 0 && head !== undefined ? { ...others, head } : others, tombstones),
   )
+  const problems = [...reports.flatMap((report) => report.problems), ...checkChildren(reports, read.isWhole)]
   const [session] = reports
   return {
-    ok: reports.every(({ ok }) => ok),
-    problems: reports.flatMap(({ problems }) => problems),
+    ok: problems.length === 0,
+    problems,
     links: reports.reduce((sum, { links }) => sum + links, 0),
     deleted: reports.flatMap(({ deleted }) => deleted),
     open: reports.flatMap(({ open }) => open),
+    calls: reports.flatMap(({ calls }) => calls),
     effects: reports.flatMap(({ effects }) => effects),
     ...(session?.head !== undefined && { head: session.head }),
   }
 }
 
-function verifyLog(log: readonly Entry[], options: VerifyOptions): AuditReport {
-  const rows = new Map<string, { readonly row: AuditRow; readonly offset: number }>()
-  const names = new Map<string, string>()
+/** Returns the ids of entries that were deleted lawfully. */
+function validTombstones({ tombstones }: ExportedAudit, { key, keys = {} }: VerifyOptions): ReadonlySet<string> {
+  const all = [key, ...Object.values(keys)]
+  const isValid = ({ entry, by, hash }: ExportedAudit['tombstones'][number]): boolean =>
+    all.some((one) => (one !== undefined || all.length === 1) && same(tombstoneHash(entry, by, one), hash))
+  return new Set(tombstones.filter(isValid).map(({ entry }) => entry))
+}
+
+/** The report of one log, with what the logs of a session state of each other. */
+interface LogReport extends Omit<AuditReport, 'ok'> {
+  readonly runs: ReadonlySet<string>
+  readonly anchors: readonly ChildAnchor[]
+  /** Runs of children that completed. */
+  readonly joined: ReadonlySet<string>
+  readonly hashes: ReadonlySet<string>
+  /** Runs whose last link states that they completed. */
+  readonly sealed: ReadonlySet<string>
+}
+
+/** What the entries of a log hold. */
+interface ReadLog {
+  readonly entries: ReadonlyMap<string, OpenEntry & { readonly index: number }>
+  readonly links: readonly AuditLink[]
+  /** By entry. */
+  readonly changes: ReadonlyMap<string, EffectRow>
+  readonly effects: readonly AuditedEffect[]
+  /** The first decided arguments of each call. */
+  readonly decided: ReadonlyMap<string, unknown>
+  readonly problems: readonly AuditProblem[]
+}
+
+function readLog(log: readonly Entry[]): ReadLog {
+  const entries = new Map<string, OpenEntry & { readonly index: number }>()
+  const links: AuditLink[] = []
+  const changes = new Map<string, EffectRow>()
   const effects: AuditedEffect[] = []
+  const decided = new Map<string, unknown>()
+  const problems: AuditProblem[] = []
+  const calls: OpenCalls = new Map()
+  const names = new Map<string, string>()
   let under: OpenEffects = {}
-  const links: { readonly link: AuditLink; readonly offset: number }[] = []
-  for (const entry of log) {
-    if (entry.type === 'audit') rows.set(entry.id, { row: entry, offset: entry.offset })
-    for (const [callId, toolName] of namesIn(entry)) names.set(callId, toolName)
+  for (const [index, entry] of log.entries()) {
+    const link = linkIn(entry)
+    if (link) {
+      links.push(link)
+      continue
+    }
+    for (const { callId, toolName } of callsIn(entry)) names.set(callId, toolName)
+    if (isAudited(entry)) {
+      if (entries.has(entry.id)) problems.push(problem('entry-twice', entry.id, 'Two entries have this id.'))
+      entries.set(entry.id, { ...readEntry(calls, entry), index })
+    }
+    if (entry.type === 'call' && entry.op === 'decided' && !decided.has(entry.callId))
+      decided.set(entry.callId, entry.args)
     const { row, open } = effectRow(under, entry)
     under = open
-    if (row) {
-      rows.set(row.id, { row, offset: entry.offset })
-      effects.push({ ...row, toolName: names.get(row.callId) ?? '' })
-    }
-    const link = linkIn(entry)
-    if (link) links.push({ link, offset: entry.offset })
+    if (!row) continue
+    changes.set(row.id, row)
+    effects.push({ ...row, toolName: names.get(row.callId) ?? '' })
   }
-  const problems: AuditProblem[] = []
-  const seen = new Set<string>()
+  return { entries, links, changes, effects, decided, problems }
+}
+
+function verifyLog(log: readonly Entry[], options: VerifyOptions, tombstones: ReadonlySet<string>): LogReport {
+  const read = readLog(log)
+  const { entries, links, changes, effects } = read
+  const problems = [...read.problems]
+  // What `auditChain` keeps has links alone, and claims nothing about entries.
+  const isChain = entries.size === 0
+  const deleted = new Set<string>()
+  const linked = new Set<string>()
+  const sinks = new Map<string, Set<string>>()
+  const places = { old: -1, now: -1 }
   let last: AuditLink | undefined
-  for (const { link } of links) {
-    addProblems(problems, link, last, rows.get(link.entry)?.row, options)
-    if (seen.has(link.entry)) problems.push(problem('link-twice', link.entry, 'The row has two links.'))
-    seen.add(link.entry)
+  for (const link of links) {
+    problems.push(...checkLink(link, last, options))
+    if (options.policies && !link.old && !options.policies.includes(link.policy ?? ''))
+      problems.push(problem('unknown-policy', link.rows.at(-1)?.entry ?? '', `Unknown policy "${link.policy ?? ''}".`))
+    for (const row of link.rows) {
+      const key = link.old ? `old ${row.entry}` : row.entry
+      if (linked.has(key)) problems.push(problem('link-twice', row.entry, 'The entry has two links.'))
+      linked.add(key)
+      const entry = entries.get(row.entry)
+      if (!entry) {
+        if (isChain || tombstones.has(row.entry)) deleted.add(row.entry)
+        else problems.push(problem('entry-removed', row.entry, 'The entry has a link, and is missing.'))
+      } else {
+        const format = link.old ? 'old' : 'now'
+        if (entry.index < places[format])
+          problems.push(problem('entry-moved', row.entry, 'The entry is not at its place.'))
+        places[format] = Math.max(places[format], entry.index)
+        if (!link.old) problems.push(...checkRow(row, entry, read.decided))
+        else if (firstPayload(entry.entry, changes.get(row.entry)) !== row.payload)
+          problems.push(problem('entry-changed', row.entry, 'The entry does not match its link.'))
+      }
+      if (row.sink && (entry || deleted.has(row.entry))) addSink(sinks, row.entry, entry?.entry)
+    }
+    if (link.end && !isChain) problems.push(...checkSinks(link.end, sinks))
     last = link
   }
-  const end = links.at(-1)?.offset ?? 0
-  const unlinked = [...rows].flatMap(([id, { offset }]) => (seen.has(id) ? [] : [{ id, offset }]))
-  for (const { id, offset } of unlinked) {
-    // Written as `!(a > b)` so that a row without an offset is reported too.
-    if (!(offset > end))
-      problems.push(problem('row-unlinked', id, 'The row precedes the end of the chain and has no link.'))
-  }
-  if (options.head !== undefined && !links.some(({ link }) => link.hash === options.head)) {
-    problems.push(problem('head-changed', last?.entry ?? '', 'The chain does not contain the given head.'))
-  }
+  const open = openEntries(read, linked, problems)
+  problems.push(...checkEnds(log, links, open))
+  if (options.head !== undefined && !links.some(({ hash }) => hash === options.head))
+    problems.push(problem('end-cut-off', last?.rows.at(-1)?.entry ?? '', 'The chain does not contain the given head.'))
+  const records = checkRecords(log, deleted.size > 0)
+  if (links.some(({ old }) => !old)) problems.push(...records.problems)
   return {
-    ok: problems.length === 0,
     problems,
     links: links.length,
-    deleted: [...seen].filter((id) => !rows.has(id)),
-    open: unlinked.filter(({ offset }) => offset > end).map(({ id }) => id),
+    deleted: [...deleted],
+    open: [...open].filter((id) => !isSealed(entries.get(id)?.entry, links)),
+    calls: records.calls,
     effects,
     ...(last && { head: last.hash }),
+    runs: new Set(log.map(({ runId }) => runId)),
+    anchors: log.flatMap((entry) => anchorIn(entry) ?? []),
+    joined: new Set(
+      log.flatMap((one) =>
+        one.type === 'child' && one.op === 'joined' && one.status === 'completed' ? [one.callId] : [],
+      ),
+    ),
+    hashes: new Set(links.map(({ hash }) => hash)),
+    sealed: new Set(links.flatMap(({ end }) => (end?.status === 'completed' ? [end.run] : []))),
   }
 }
 
-function addProblems(
-  found: AuditProblem[],
-  link: AuditLink,
-  before: AuditLink | undefined,
-  row: AuditRow | undefined,
-  { key }: VerifyOptions,
-): void {
-  if (link.n !== (before?.n ?? 0) + 1 || link.previous !== (before?.hash ?? '')) {
-    found.push(problem('link-missing', link.entry, `Link ${link.n} does not follow link ${before?.n ?? 0}.`))
+/** Counts a call of a run by the id of its decision, which survives the entry. */
+function addSink(sinks: Map<string, Set<string>>, decision: string, entry: Entry | undefined): void {
+  const callId = decision.replace(/\/decided\/\d+$/, '')
+  const run = entry?.runId ?? /^(.*)\/\d+\/call\//s.exec(callId)?.[1] ?? ''
+  const calls = sinks.get(run) ?? new Set()
+  sinks.set(run, calls.add(callId))
+}
+
+function checkSinks(
+  { run, sinks: stated }: NonNullable<AuditLink['end']>,
+  sinks: ReadonlyMap<string, ReadonlySet<string>>,
+): readonly AuditProblem[] {
+  const count = sinks.get(run)?.size ?? 0
+  if (count === stated) return []
+  return [
+    problem('sinks-miscounted', run, `The run has ${count} calls that write or send; its last link counts ${stated}.`),
+  ]
+}
+
+/** Returns the entries that are not linked yet. One that a writer had read when it wrote a link was added later. */
+function openEntries(
+  { entries, links, changes }: ReadLog,
+  linked: ReadonlySet<string>,
+  problems: AuditProblem[],
+): ReadonlySet<string> {
+  const end = links.at(-1)
+  const isOld = end?.old === true
+  const read = end?.upTo ?? 0
+  const open = new Set<string>()
+  let place = -1
+  if (isOld) for (const [id, { index }] of entries) if (linked.has(`old ${id}`)) place = Math.max(place, index)
+  for (const [id, { entry, index }] of entries) {
+    if (isOld && entry.type !== 'audit' && !changes.has(id)) continue
+    if (linked.has(isOld ? `old ${id}` : id)) continue
+    // Written as `!(a > b)` so that an entry without an offset is reported too.
+    if (end && !(isOld ? index > place : entry.offset > read))
+      problems.push(problem('entry-unlinked', id, 'The entry precedes the end of the chain and has no link.'))
+    else open.add(id)
   }
-  if (link.keyed && key === undefined)
-    found.push(problem('key-needed', link.entry, 'The link was made with a key, and no key was given.'))
-  else if (!link.keyed && key !== undefined)
-    found.push(problem('key-unused', link.entry, 'The link was made without a key, but a key was given.'))
-  else if (!same(linkOf(link, key).hash, link.hash, key !== undefined))
-    found.push(problem('link-changed', link.entry, 'The hash of the link does not match its content.'))
-  if (row && payloadHash(row) !== link.payload)
-    found.push(problem('row-changed', link.entry, 'The row does not match its link.'))
+  return open
 }
 
-/** Returns the calls that an entry makes, with the names of their tools. */
-function namesIn(entry: Entry): readonly (readonly [callId: string, toolName: string])[] {
-  if (entry.type === 'call' && entry.op === 'planned') return [[entry.callId, entry.toolName]]
-  if (entry.type !== 'message') return []
-  return entry.message.content.flatMap((part) =>
-    part.type === 'tool-call' ? [[part.callId, part.toolName] as const] : [],
-  )
+/** Compares the ends of runs with the last links of these runs. */
+function checkEnds(
+  log: readonly Entry[],
+  links: readonly AuditLink[],
+  open: ReadonlySet<string>,
+): readonly AuditProblem[] {
+  if (links.some(({ old }) => old)) return []
+  const found: AuditProblem[] = []
+  const seals = new Map(links.flatMap(({ end }) => (end ? [[end.run, end.status] as const] : [])))
+  const audited = new Set<string>()
+  const resumed = new Set<string>()
+  for (const entry of log) {
+    // The audit of the original covers what was copied.
+    if (isCopyMark(entry)) {
+      found.length = 0
+      audited.clear()
+    }
+    if (startsWithAudit(entry)) audited.add(entry.runId)
+    if (!open.has(entry.id)) continue
+    const seal = seals.get(entry.runId)
+    if (entry.type === 'run') {
+      if (entry.op === 'resumed') resumed.add(entry.runId)
+      if (entry.op !== 'ended') continue
+      if (seal !== undefined && seal !== entry.status && !resumed.has(entry.runId))
+        found.push(
+          problem('entry-changed', entry.id, `The run ended as "${entry.status}"; its last link states "${seal}".`),
+        )
+      if (seal === undefined && entry.status === 'completed' && audited.has(entry.runId))
+        found.push(problem('end-cut-off', entry.runId, 'The run completed, and its last link is missing.'))
+    } else if (seal !== undefined && seal !== 'suspended' && !resumed.has(entry.runId) && actsAfterEnd(entry))
+      found.push(problem('entry-unlinked', entry.id, 'The entry follows the end of its run.'))
+  }
+  return found
 }
 
-/** Compares hashes. With a key, the comparison takes constant time so that it does not leak the expected hash. */
-function same(a: string, b: string, keyed: boolean): boolean {
-  if (!keyed) return a === b
-  const [left, right] = [Buffer.from(a), Buffer.from(b)]
-  return left.length === right.length && timingSafeEqual(left, right)
+/** Whether the last link of a run states this end of it. */
+function isSealed(entry: Entry | undefined, links: readonly AuditLink[]): boolean {
+  const end = links.at(-1)?.end
+  if (entry?.type !== 'run' || end?.run !== entry.runId) return false
+  return entry.op === 'ended' ? entry.status === end.status : entry.op === end.status
 }
 
-function problem(code: AuditProblem['code'], entry: string, message: string): AuditProblem {
-  return { code, entry, message }
+/** Whether an entry starts a run that has an audit log. */
+function startsWithAudit(entry: Entry): boolean {
+  if (entry.type !== 'run' || entry.op !== 'started' || !isRecord(entry.manifest)) return false
+  const { extensions } = entry.manifest
+  return Array.isArray(extensions) && extensions.includes(auditLogName)
+}
+
+function actsAfterEnd({ type }: Entry): boolean {
+  return type === 'call' || type === 'wait' || type === 'child' || type === 'message'
+}
+
+/** Compares the chains of children with the heads that the runs above state. */
+function checkChildren(logs: readonly LogReport[], isWhole: boolean): readonly AuditProblem[] {
+  const found: AuditProblem[] = []
+  const joined = new Set(logs.flatMap((log) => [...log.joined]))
+  const byRun = new Map(logs.flatMap((log) => [...log.runs].map((run) => [run, log] as const)))
+  const heads = new Map<string, string>()
+  for (const { anchors } of logs) {
+    for (const { child, head } of anchors) {
+      heads.set(child, head)
+      const log = byRun.get(child)
+      if (log && !log.hashes.has(head))
+        found.push(problem('child-changed', child, 'The chain of the child lacks the head that the run above states.'))
+    }
+  }
+  for (const [child, head] of heads) {
+    const log = byRun.get(child)
+    if (!log && isWhole) found.push(problem('child-removed', child, 'The log of the child is missing.'))
+    if (log && joined.has(child) && log.hashes.has(head) && log.head !== head)
+      found.push(problem('child-changed', child, 'The chain of the child continues after its end.'))
+  }
+  for (const child of joined) {
+    if (byRun.get(child)?.sealed.has(child) && !heads.has(child))
+      found.push(problem('child-changed', child, 'The run above states no head of the chain of the child.'))
+  }
+  return found
 }

@@ -25,8 +25,10 @@ const cut = new RegExp(`${sentenceEnd.source}|${contrast.source}|${joint.source}
 
 /** `Do not forget to mail her` asks for a mail. */
 const reminder = '(?!\\s+(?:forget|hesitate|fail|only|just)\\b)'
+/** `I don't remember` and `it cannot be opened` state something, and exclude nothing. */
+const statement = "(?!(?<=\\b(?:I|it|we|he|she|they|who)\\s+(?:do not|don['’]?t))\\s+(?!want|need|wish)|\\s+be\\b)"
 const english = new RegExp(
-  `\\b(?:(?:do not|don['’]?t|never|please not|must not|mustn['’]t|should not|shouldn['’]t|may not|cannot)${reminder}` +
+  `\\b(?:(?:do not|don['’]?t|never|please not|must not|mustn['’]t|should not|shouldn['’]t|may not|cannot)${reminder}${statement}` +
     '|without|no need to|avoid|refrain from|rather than|instead of|under no circumstances)\\b',
   'iu',
 )
@@ -61,13 +63,25 @@ export function clausesOf(request: string): readonly Clause[] {
   return clauses
 }
 
+/** `If you cannot find it` is a condition, and excludes nothing. */
+const condition = /^\s*(?:(?:and|but|or|so)\s+)?(?:if|when|unless|in case|because|since)\b/iu
+
 function negationIn(text: string): { readonly at: number; readonly isShort: boolean } | undefined {
-  const before = english.exec(text)
+  const conditional = condition.test(text) ? (english.exec(text)?.[0] ?? '') : ''
+  const skipped = conditional === '' ? 0 : text.indexOf(conditional) + conditional.length
+  const before = negationFrom(text, skipped)
   if (before) return { at: before.index, isShort: short.test(before[0]) }
+  if (skipped > 0) return undefined
   // In these languages the verb can precede its negation.
   if (german.test(text) || unspaced.test(text) || (spanish.test(text) && spanishWords.test(text)))
     return { at: 0, isShort: false }
   return undefined
+}
+
+/** Returns the first English negation at or after a place. */
+function negationFrom(text: string, from: number): { readonly 0: string; readonly index: number } | undefined {
+  const found = english.exec(text.slice(from))
+  return found ? { 0: found[0], index: from + found.index } : undefined
 }
 
 /** Returns the values that a clause names: quotations, addresses, files, and names with a capital. */

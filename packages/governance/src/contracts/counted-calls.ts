@@ -8,42 +8,40 @@ export const policyName = 'data-flow-policy'
 
 /** The calls that count towards the contract of the present turn. */
 interface CountedCalls {
-  readonly turn: string
+  turn: string
   /** Names of tools by call. */
-  readonly tools: ReadonlyMap<string, string>
+  readonly tools: Map<string, string>
 }
 
-const nothing: CountedCalls = { turn: '', tools: new Map() }
-
-/** Folds the calls that the log of the outermost run counts, its own and those of its children. */
-const countedFold: Fold<CountedCalls> = {
+/**
+ * Folds the calls that the log of the outermost run counts, its own and those of its children. The state grows in place:
+ * each reader of a log starts empty and keeps a state of its own.
+ */
+const countedFold: Fold<CountedCalls | undefined> = {
   key: 'governance/counted-calls',
-  initial: nothing,
-  apply(counted, entry): CountedCalls {
-    if (entry.type === 'memo' && entry.key.includes(`/${policyName}/call/`)) return withCall(counted, entry.value)
-    if (entry.type === 'ext' && entry.name === policyName && isRecord(entry.data))
-      return without(counted, entry.data['returned'])
-    if (entry.type === 'call' && entry.op === 'settled' && hadNoEffect(entry.outcome, entry.unknown === true))
-      return without(counted, entry.callId)
+  initial: undefined,
+  apply(counted = { turn: '', tools: new Map() }, entry): CountedCalls {
+    if (entry.type === 'memo' && entry.key.includes(`/${policyName}/call/`)) addCall(counted, entry.value)
+    else if (entry.type === 'ext' && entry.name === policyName && isRecord(entry.data)) {
+      const { returned } = entry.data
+      if (typeof returned === 'string') counted.tools.delete(returned)
+    } else if (entry.type === 'call' && entry.op === 'settled' && hadNoEffect(entry.outcome, entry.unknown === true))
+      counted.tools.delete(entry.callId)
     return counted
   },
 }
 
-function withCall(counted: CountedCalls, value: Json): CountedCalls {
-  if (!isRecord(value)) return counted
+function addCall(counted: CountedCalls, value: Json): void {
+  if (!isRecord(value)) return
   const { turn, callId, tool } = value
-  if (typeof turn !== 'string' || typeof callId !== 'string' || typeof tool !== 'string') return counted
-  const before = turn === counted.turn ? counted.tools : nothing.tools
-  return { turn, tools: new Map([...before, [callId, tool]]) }
-}
-
-function without(counted: CountedCalls, callId: unknown): CountedCalls {
-  if (typeof callId !== 'string' || !counted.tools.has(callId)) return counted
-  return { ...counted, tools: new Map([...counted.tools].filter(([id]) => id !== callId)) }
+  if (typeof turn !== 'string' || typeof callId !== 'string' || typeof tool !== 'string') return
+  if (turn !== counted.turn) counted.tools.clear()
+  counted.turn = turn
+  counted.tools.set(callId, tool)
 }
 
 /** A timeout, an abort, and an end that is unknown count: the effect may have taken place. */
-function hadNoEffect(outcome: ToolResult['outcome'], isUnknown: boolean): boolean {
+export function hadNoEffect(outcome: ToolResult['outcome'], isUnknown: boolean): boolean {
   return !isUnknown && (outcome === 'denied' || outcome === 'skipped' || outcome === 'error')
 }
 
@@ -67,9 +65,9 @@ export function callCounter(): CallCounter {
   const reserved = new Map<string, { readonly turn: string; readonly tool: string }>()
   return {
     reserve(top, { id }, tool, callId) {
-      const { turn, tools } = top.fold(countedFold)
+      const counted = top.fold(countedFold)
       const calls = new Set<string>()
-      if (turn === id) for (const [call, name] of tools) if (name === tool) calls.add(call)
+      if (counted?.turn === id) for (const [call, name] of counted.tools) if (name === tool) calls.add(call)
       for (const [call, one] of reserved) if (one.turn === id && one.tool === tool) calls.add(call)
       calls.delete(callId)
       reserved.set(callId, { turn: id, tool })
@@ -80,7 +78,7 @@ export function callCounter(): CallCounter {
     },
     release: (callId) => void reserved.delete(callId),
     async giveBack(top, { callId, outcome }) {
-      if (!hadNoEffect(outcome, false) || !top.fold(countedFold).tools.has(callId)) return
+      if (!hadNoEffect(outcome, false) || !top.fold(countedFold)?.tools.has(callId)) return
       await top.append(`returned/${callId}`, { returned: callId })
     },
   }

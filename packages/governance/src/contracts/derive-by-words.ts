@@ -10,14 +10,22 @@ import type { Clause } from './clause.ts'
 import { clausesOf, valuesIn } from './clause.ts'
 import { computation, deeds, delegation, lemmaOf, quantifier, relation, things } from './english.ts'
 import { isVerbRequested, requestImplies } from './implied-tool.ts'
+import { oncePerTool } from './once-per-tool.ts'
 
 /**
  * Returns the contract of a turn by its words, without a model: the same turn and tools give the same contract.
  *
  * English clauses are read strictly: a clause grants the tools that fit its verb and its object best. What only the
- * lexicon finds is granted under a condition, see {@link Grant.needs}.
+ * lexicon finds is granted under a condition, see {@link Grant.needs}. So is what the agent proposed in an answer that the
+ * human agreed to.
+ *
+ * @param confirmed the visible text of these answers.
  */
-export function deriveByWords(turn: readonly Message[], tools: readonly ToolInfo[]): Contract {
+export function deriveByWords(
+  turn: readonly Message[],
+  tools: readonly ToolInfo[],
+  confirmed: readonly string[] = [],
+): Contract {
   const text = turn.map(textOf).join('\n')
   const clauses = clausesOf(text).map(readClause)
   const asked = clauses.filter(({ negated }) => !negated)
@@ -27,12 +35,14 @@ export function deriveByWords(turn: readonly Message[], tools: readonly ToolInfo
   const classes = semanticClassesOf(asked.map(({ said }) => said).join('\n'))
 
   const granted = new Map<string, Grant>()
-  for (const { tool, calls, clause } of fitting(asked, sinks)) {
+  for (const { tool, calls, clause, isOpen: open } of fitting(asked, sinks)) {
     const before = granted.get(tool.name)
+    const needs = open && (!before || before.needs) ? { needs: 'described-record' as const } : {}
     const earlier = before?.calls ?? 0
     granted.set(tool.name, {
       tool: tool.name,
       calls: calls === 'many' || earlier === 'many' || isDelegating ? 'many' : calls + earlier,
+      ...needs,
       args: {},
       because: before ? `${before.because} … ${clause.said}` : clause.said,
     })
@@ -45,6 +55,9 @@ export function deriveByWords(turn: readonly Message[], tools: readonly ToolInfo
       granted.set(tool.name, isEnglish ? { ...base, needs: 'own-values' } : base)
     else if (isVerbRequested(classes, tool)) granted.set(tool.name, { ...base, needs: 'named-record' })
   }
+  for (const { tool, clause } of fitting(confirmed.flatMap(proposalsIn).map(readClause), sinks))
+    if (!granted.has(tool.name) && !clause.negated)
+      granted.set(tool.name, { tool: tool.name, calls: 'many', needs: 'own-values', args: {}, because: clause.said })
   return {
     version: 1,
     deriver: 'words',
@@ -58,11 +71,18 @@ export function deriveByWords(turn: readonly Message[], tools: readonly ToolInfo
   }
 }
 
+/** Returns the clauses of the questions in an answer. */
+function proposalsIn(answer: string): readonly Clause[] {
+  return (answer.match(/[^.!?？؟\n]{1,1000}[?？؟]/gu) ?? []).flatMap(clausesOf)
+}
+
 /** A clause with the meanings of its words. */
 interface ReadClause extends Clause {
   readonly deeds: ReadonlySet<string>
   readonly things: ReadonlySet<string>
   readonly words: ReadonlySet<string>
+  /** Words that can be verbs, in lower case. */
+  readonly verbs: readonly string[]
 }
 
 /** Words before a noun. A word behind one of them is no verb: `her e-mail`, `the post`. */
@@ -70,16 +90,20 @@ const beforeNoun = new Set(
   'the a an my your his her its our their of in from with for by on at this that which direct total new'.split(' '),
 )
 
+/** Words directly before a noun: `all order invoices`, but `to each user write`. */
+const besideNoun = new Set([...beforeNoun, ...'all every each any same last previous recent pending'.split(' ')])
+
 function readClause(clause: Clause): ReadClause {
   const written = clause.text.match(/[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*/gu) ?? []
   const words = written.map(lemmaOf)
-  const verbs = words.filter((_, index) => {
+  const isVerb = (_: string, index: number): boolean => {
     const before = written[index - 1]?.toLowerCase() ?? ''
     const second = written[index - 2]?.toLowerCase() ?? ''
     // `Instead of renting`: a gerund is a verb.
     if (before === 'of' && written[index]?.endsWith('ing') === true) return true
-    return !beforeNoun.has(before) && !(beforeNoun.has(second) && deeds.get(words[index - 1] ?? '') === undefined)
-  })
+    return !besideNoun.has(before) && !(beforeNoun.has(second) && deeds.get(words[index - 1] ?? '') === undefined)
+  }
+  const verbs = words.filter(isVerb)
   const found = new Set(words.flatMap((word) => things.get(word) ?? []))
   if (/https?:\/\/|www\./iu.test(clause.said)) found.add('web')
   if (mentionsMoney(clause.said) || verbs.some((word) => deeds.get(word)?.includes('pay'))) found.add('money')
@@ -88,6 +112,7 @@ function readClause(clause: Clause): ReadClause {
     deeds: new Set(verbs.flatMap((word) => deeds.get(word) ?? [])),
     things: found,
     words: new Set(words),
+    verbs: written.filter(isVerb).map((word) => word.toLowerCase()),
   }
 }
 
@@ -95,39 +120,59 @@ function readClause(clause: Clause): ReadClause {
 interface Purpose {
   readonly deeds: ReadonlySet<string>
   readonly things: ReadonlySet<string>
+  /** Its name has one of these objects. Otherwise they come from its description, which may mention others, too. */
+  readonly isNamed: boolean
   /** The first word of its name. */
   readonly verb: string
+  /** That word, if the tables lack it: then a request for the tool has the word itself. */
+  readonly ownVerb?: string
   /** Words of its name that the tables lack. */
   readonly own: readonly string[]
 }
 
-const purposes = new WeakMap<ToolInfo, Purpose>()
-
-function purposeOf(tool: ToolInfo): Purpose {
-  let purpose = purposes.get(tool)
-  if (!purpose) purposes.set(tool, (purpose = readPurpose(tool)))
-  return purpose
-}
-
-function readPurpose(tool: ToolInfo): Purpose {
+const purposeOf = oncePerTool((tool): Purpose => {
   const name = keyWords(tool.name).map(lemmaOf)
   const [verb = '', ...rest] = name
   // The server of a remote tool chose its description.
   const sentence = isForeign(tool) ? '' : (tool.description ?? '').split(/[.\n]/u, 1).join('').slice(0, 200)
   const described = (sentence.match(/[\p{L}\p{N}-]+/gu) ?? []).map(lemmaOf)
-  const does = new Set(deeds.get(verb) ?? described.slice(0, 3).flatMap((word) => deeds.get(word) ?? []))
+  // In `cart_add` the second word is the verb.
+  const does = new Set(
+    deeds.get(verb) ?? deeds.get(rest[0] ?? '') ?? described.slice(0, 3).flatMap((word) => deeds.get(word) ?? []),
+  )
   const named = rest.flatMap((word) => things.get(word) ?? [])
   const to = new Set(named.length > 0 ? named : described.flatMap((word) => things.get(word) ?? []))
   const isPayment = to.has('money') && (does.has('send') || does.has('create'))
   if (does.has('send') && to.has('channel')) does.add('publish')
+  // What is put into a cart is bought.
+  if (does.has('add') && name.includes('cart')) does.add('book')
   const own = name.filter((word) => word.length > 3 && !deeds.has(word) && !things.has(word))
-  return { deeds: isPayment ? new Set(['pay']) : does, things: to, verb, own }
+  const isOwnVerb = verb.length > 3 && !deeds.has(verb) && !things.has(verb)
+  return {
+    deeds: isPayment ? new Set(['pay']) : does,
+    things: to,
+    isNamed: named.length > 0,
+    verb,
+    own,
+    ...(isOwnVerb && { ownVerb: verb }),
+  }
+})
+
+/** Returns whether a word is a form of a verb: `returning` of `return`. */
+function isFormOf(word: string, verb: string): boolean {
+  if (word === verb) return true
+  const stem = verb.endsWith('e') ? verb.slice(0, -1) : verb
+  return word.startsWith(stem) && /^(?:e?s|e?d|ing)$/.test(word.slice(stem.length))
 }
 
 /** Verbs that many tools share, and that requests replace by others. */
 const general = new Set(['send', 'get', 'make', 'do', 'set', 'put', 'create', 'add', 'update'])
 /** Deeds that need no object: the receiver is enough. */
 const towards: readonly string[] = ['send', 'publish', 'invite', 'share']
+/** Deeds of one kind of tool. */
+const particular: readonly string[] = ['exchange']
+/** Deeds with any object: what is bought seldom is in the tables. */
+const openDeeds: readonly string[] = ['book']
 const places: readonly string[] = ['channel', 'web', 'group']
 /** A fit at or above this has the verb of the tool, and its object or no need of one. */
 const directFit = 2
@@ -139,6 +184,8 @@ const directFit = 2
  */
 function fitOf(clause: ReadClause, near: ReadonlySet<string>, purpose: Purpose): number {
   const paysMoney = purpose.deeds.has('pay') && clause.deeds.has('send') && clause.things.has('money')
+  const { ownVerb } = purpose
+  if (ownVerb !== undefined && clause.verbs.some((word) => isFormOf(word, ownVerb))) return directFit
   if (!paysMoney && ![...purpose.deeds].some((deed) => clause.deeds.has(deed))) return 0
   const objects = [...purpose.things].filter((thing) => clause.things.has(thing))
   const named = purpose.own.filter((word) => clause.words.has(word))
@@ -148,13 +195,27 @@ function fitOf(clause: ReadClause, near: ReadonlySet<string>, purpose: Purpose):
   const unnamed = place === undefined || clause.things.has(place) ? 0 : near.has(place) ? -0.5 : -1.5
   const direct = objects.length + named.length
   if (direct > 0) return Math.max(0, directFit + direct + verb + unnamed)
-  const needsNoObject = purpose.things.size === 0 || towards.some((deed) => purpose.deeds.has(deed))
+  const needsNoObject =
+    purpose.things.size === 0 ||
+    towards.some((deed) => purpose.deeds.has(deed)) ||
+    particular.some((deed) => purpose.deeds.has(deed) && clause.deeds.has(deed)) ||
+    isOpen(clause, purpose)
   if (needsNoObject) return Math.max(0, directFit + verb + unnamed)
   return [...purpose.things].some((thing) => near.has(thing)) ? Math.max(0, 1.5 + verb) : 0
 }
 
+/** Returns whether only the deed shows that a clause asks for a tool. */
+function isOpen(clause: ReadClause, purpose: Purpose): boolean {
+  return (
+    !purpose.isNamed &&
+    !purpose.own.some((word) => clause.words.has(word)) &&
+    openDeeds.some((deed) => purpose.deeds.has(deed) && clause.deeds.has(deed))
+  )
+}
+
 interface Fit {
   readonly tool: ToolInfo
+  readonly isOpen: boolean
   readonly calls: number | 'many'
   readonly clause: ReadClause
 }
@@ -164,7 +225,6 @@ function fitting(clauses: readonly ReadClause[], sinks: readonly ToolInfo[]): re
   const near = new Set(clauses.flatMap((clause) => [...clause.things]))
   const found: Fit[] = []
   for (const [index, clause] of clauses.entries()) {
-    if (clause.deeds.size === 0 && clause.things.size === 0) continue
     const fits = sinks
       .map((tool) => ({ tool, purpose: purposeOf(tool), fit: fitOf(clause, near, purposeOf(tool)) }))
       .filter(({ fit }) => fit > 0)
@@ -172,12 +232,13 @@ function fitting(clauses: readonly ReadClause[], sinks: readonly ToolInfo[]): re
       const isBeaten = fits.some(
         (other) => other.fit >= fit + 1 && [...other.purpose.deeds].some((deed) => purpose.deeds.has(deed)),
       )
-      if (!isBeaten) found.push({ tool, clause, calls: callsIn(clause, clauses.slice(index + 1)) })
+      if (!isBeaten)
+        found.push({ tool, clause, isOpen: isOpen(clause, purpose), calls: callsIn(clause, clauses.slice(index + 1)) })
     }
     for (const tool of sinks) {
       // A tool that only reads an address is judged by the address.
       if (purposeOf(tool).deeds.has('fetch') && (clause.deeds.has('fetch') || clause.things.has('web')))
-        found.push({ tool, clause, calls: 'many' })
+        found.push({ tool, clause, isOpen: false, calls: 'many' })
     }
   }
   return found
@@ -218,7 +279,8 @@ function prohibitions(
   return sinks
     .filter((tool) => {
       const purpose = purposeOf(tool)
-      return isEnglish ? fitOf(clause, clause.things, purpose) > 0 : requestImplies(classes, tool) === 'asked'
+      if (fitOf(clause, clause.things, purpose) > 0) return true
+      return !isEnglish && requestImplies(classes, tool) === 'asked'
     })
     .map((tool) => {
       const values = granted.has(tool.name) && !granted.get(tool.name)?.needs ? valuesIn(clause).map(exactForm) : []

@@ -7,11 +7,12 @@ export const deeds: Table = table({
   add: 'add append include insert attach put join',
   invite: 'invite onboard add',
   change:
-    'update change adjust modify edit alter correct set rename move reschedule postpone shift raise lower extend shorten replace fix reset',
+    'update change adjust modify edit alter correct set rename move reschedule postpone shift raise lower extend shorten replace fix reset switch swap exchange upgrade',
+  exchange: 'exchange',
   remove: 'remove delete cancel erase drop kick revoke discard clear unsubscribe',
-  book: 'book reserve order buy purchase rent',
+  book: 'book reserve order buy rebuy purchase rent checkout place',
   share: 'share grant give',
-  fetch: 'get read open visit fetch browse check look see view summarize summarise search find',
+  fetch: 'get read open visit fetch download browse check look see view summarize summarise search find',
   run: 'run execute start deploy launch restart',
 })
 

@@ -5,6 +5,7 @@ import { keyWords } from '../provenance/argument-role.ts'
 import { isForeign } from '../provenance/definition.ts'
 import { semanticClassesOf } from '../wording/semantic-class.ts'
 import type { SemanticClasses } from '../wording/semantic-class.ts'
+import { oncePerTool } from './once-per-tool.ts'
 
 /** The purpose of a tool, in the lexicon's terms. */
 interface Purpose {
@@ -18,16 +19,8 @@ interface Purpose {
   readonly details: readonly string[]
 }
 
-const purposes = new WeakMap<ToolInfo, Purpose>()
-
-function purposeOf(tool: ToolInfo): Purpose {
-  let purpose = purposes.get(tool)
-  if (!purpose) purposes.set(tool, (purpose = readPurpose(tool)))
-  return purpose
-}
-
 /** Reads the purpose from the name. If the name has no verb, the title and then the description supply it. */
-function readPurpose(tool: ToolInfo): Purpose {
+const purposeOf = oncePerTool((tool): Purpose => {
   const { name, inputSchema } = tool
   // The server of a remote tool chose these texts, so they imply nothing.
   const { title = '', description = '' } = isForeign(tool) ? {} : tool
@@ -51,7 +44,7 @@ function readPurpose(tool: ToolInfo): Purpose {
   // `Change my street` implies a tool with an argument `street`, independent of the tool's name.
   const details = done.has('change') ? detailsOf(inputSchema) : []
   return { verbs: done, objects: things, own, details, ...(telling && { distinctiveVerb }) }
-}
+})
 
 /** Verbs that many tools share: the request must also name the object. */
 const general: ReadonlySet<string> = new Set(

@@ -29,6 +29,10 @@ export interface TurnContracts {
   /** Makes a run known to its children while it is active. */
   whileItRuns<T>(ctx: HookContext, next: () => Promise<T>): Promise<T>
   turnOf(ctx: HookContext): Turn
+  /** Returns the context of the outermost run that the policy governs. */
+  topOf(ctx: HookContext): HookContext
+  /** Returns the context of the run that spawned this one, if the policy governs it in this process. */
+  above(ctx: HookContext): HookContext | undefined
   /** Derives the contract of the present turn, or reads it from the log. */
   contractOf(ctx: HookContext): Promise<Contract>
   /** Returns the contract as it applies to a call, and reserves one call of its tool until `release`. */
@@ -52,14 +56,14 @@ export function turnContracts({ planner }: ContractOptions): TurnContracts {
   const runs = new Map<string, HookContext>()
   const counter = callCounter()
 
-  /** Returns the context of the outermost run that the policy governs: its log has the turn. */
+  /** The log of the outermost run has the turn. */
   const topOf = (ctx: HookContext): HookContext => {
     const id = ctx.run.parents.findLast((parent) => runs.has(parent))
     return (id !== undefined && runs.get(id)) || ctx
   }
 
   async function derive(ctx: HookContext, top: HookContext, turn: Turn): Promise<Contract> {
-    const words = deriveByWords(turn.messages, ctx.tools)
+    const words = deriveByWords(turn.messages, ctx.tools, turn.confirmed)
     if (!planner || turn.messages.length === 0) return words
     const model = planner === true ? undefined : planner
     try {
@@ -86,6 +90,8 @@ export function turnContracts({ planner }: ContractOptions): TurnContracts {
       }
     },
     turnOf: (ctx) => turnOf(topOf(ctx)),
+    topOf,
+    above: ({ run }) => runs.get(run.parents.at(-1) ?? ''),
     contractOf,
     async viewOf({ tool, callId }, ctx) {
       const contract = await contractOf(ctx)

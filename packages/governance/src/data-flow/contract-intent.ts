@@ -2,8 +2,10 @@ import type { ToolInfo } from '@provost/core'
 
 import type { Contract, ContractView, Grant } from '../provenance/contract.ts'
 import type { Implied, TracedValue } from '../provenance/data-flow-rule.ts'
+import { isOfReachedRecord } from '../provenance/lookup.ts'
 import type { Knowledge } from '../provenance/origin.ts'
-import { areNamed, delegated } from './intent-match.ts'
+import { areDescribed, areNamed, delegated } from './intent-match.ts'
+import { isIssuedItem } from './issued-value.ts'
 
 /** Returns whether a contract asks for a call of a tool with these values. */
 export function impliedByContract(
@@ -16,22 +18,27 @@ export function impliedByContract(
   if (forbidden.some((one) => one.tool === tool.name && one.values.length === 0)) return 'no'
   const own = grants.filter((grant) => grant.tool === tool.name)
   if (confirmed && own.length > 0) return 'asked'
-  if (own.some((grant) => isFulfilled(grant, contract, known, values))) return 'asked'
+  if (own.some((grant) => isFulfilled(tool, grant, contract, known, values))) return 'asked'
   if (delegates && delegated(tool, known)) return 'delegated'
   // A grant whose condition is not fulfilled is a doubt, which a human can settle.
   return own.some(({ needs }) => needs === 'own-values') || !understood ? 'unknown' : 'no'
 }
 
 function isFulfilled(
+  tool: ToolInfo,
   { needs }: Grant,
   { amounts }: Contract,
   known: Knowledge,
   values: readonly TracedValue[],
 ): boolean {
   if (needs === 'named-record') return areNamed(values, known)
+  if (needs === 'described-record') return areDescribed(values, known)
   if (needs === 'own-values') {
-    const isOurs = ({ role, value, origin }: TracedValue): boolean =>
-      origin.kind === 'own' || origin.kind === 'trusted' || (role === 'amount' && amounts.includes(Number(value)))
+    const isOurs = (one: TracedValue): boolean =>
+      one.origin.kind === 'own' ||
+      one.origin.kind === 'trusted' ||
+      (one.role === 'amount' && amounts.includes(Number(one.value))) ||
+      (one.role === 'selector' && (isOfReachedRecord(tool, one, known) || isIssuedItem(tool, one, known)))
     return values.filter(({ role }) => judged.has(role)).every(isOurs) || areNamed(values, known)
   }
   return true

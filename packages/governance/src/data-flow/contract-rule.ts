@@ -6,7 +6,7 @@ import type { Sink, TracedValue } from '../provenance/data-flow-rule.ts'
 import { isDesignated } from '../provenance/origin.ts'
 import { longText } from '../text/long-text.ts'
 import { exactForm, holds, looseForm, wordsOf } from '../wording/exact-form.ts'
-import { brief, differenceOf, evidenceOf, grantsOf } from './evidence.ts'
+import { brief, differenceOf, evidenceOf, grantsOf, shown } from './evidence.ts'
 import { isTainted } from './intent-preset.ts'
 
 /** Why a call exceeds the contract, and the clause that comes nearest. */
@@ -155,7 +155,7 @@ function isFromDesignated({ known }: Sink, { origin }: TracedValue): boolean {
 
 function excessBy(sink: Sink, one: TracedValue, differs: string): Excess {
   return {
-    reason: `${sink.call.tool.name}: the ${one.role} “${brief(one.value)}” ${differs}`,
+    reason: `${sink.call.tool.name}: the ${one.role} “${shown(one).value ?? one.path}” ${differs}`,
     evidence: { ...evidenceOf(sink, one), ...differenceOf(sink, { differs: `${one.path} ${differs}` }) },
   }
 }

@@ -12,6 +12,7 @@ import type {
 import { checkChoice, checkOptions, defineExtension, ProvostError, toErrorInfo, toJson } from '@provost/core'
 
 import { policyName } from '../contracts/counted-calls.ts'
+import { sessionCounters } from '../contracts/session-counters.ts'
 import type { ContractOptions } from '../contracts/turn-contracts.ts'
 import { isSink, turnContracts } from '../contracts/turn-contracts.ts'
 import type { DataFlowRule } from '../provenance/data-flow-rule.ts'
@@ -94,10 +95,10 @@ export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknow
       hint: "Use 'shadow' to audit decisions, or 'enforce' to apply them.",
     })
   }
-  const rules = rulesOf(options)
-  const { contracts = options.intent === undefined && rules.includes(impliedTool) } = options
+  const { rules, contracts } = selectedRules(options)
   const terms = contractOptions(contracts)
-  const policy: Policy = { ...options, rules, terms, turns: turnContracts(terms ?? {}) }
+  const policy: Policy = { ...options, rules, terms, turns: turnContracts(terms ?? {}), counters: sessionCounters() }
+  const counting = rules.some((rule) => rule.counts !== undefined)
   return defineExtension({
     name: policyName,
     scope: 'tree',
@@ -108,7 +109,10 @@ export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknow
       'tool.call': (call, ctx) => {
         if (!isSink(call.tool)) return undefined
         const judged = mode === 'shadow' ? observe(policy, call, ctx) : govern(policy, call, ctx)
-        return judged.finally(() => policy.turns.release(call.callId))
+        return judged.finally(() => {
+          policy.turns.release(call.callId)
+          policy.counters.release(call.callId)
+        })
       },
       ...(terms && {
         async 'tool.result'(result, ctx) {
@@ -116,6 +120,7 @@ export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknow
           return undefined
         },
       }),
+      ...(counting && { 'run.end': (_, ctx) => policy.counters.giveBack(policy.turns.topOf(ctx), ctx) }),
       ...((terms || options.intent || outputIsSink) && {
         async 'model.request'(_, ctx) {
           // Derive the contract before anything untrusted is read. If this fails, the sink derives it again.
@@ -144,10 +149,16 @@ function contractOptions(contracts: boolean | ContractOptions): ContractOptions 
   return contracts
 }
 
-function rulesOf({ rules = presets.intent, guardTrifecta }: DataFlowPolicyOptions): readonly DataFlowRule[] {
-  if (guardTrifecta === undefined) return rules
-  const others = rules.filter((rule) => rule !== lethalTrifecta)
-  return guardTrifecta ? [...others, lethalTrifecta] : others
+/** Returns the rules that options select, in order, and whether there are contracts. */
+export function selectedRules(options: DataFlowPolicyOptions): {
+  readonly rules: readonly DataFlowRule[]
+  readonly contracts: boolean | ContractOptions
+} {
+  const { guardTrifecta } = options
+  const given = options.rules ?? presets.intent
+  const others = guardTrifecta === undefined ? given : given.filter((rule) => rule !== lethalTrifecta)
+  const rules = guardTrifecta ? [...others, lethalTrifecta] : others
+  return { rules, contracts: options.contracts ?? (options.intent === undefined && rules.includes(impliedTool)) }
 }
 
 /** Audits without a decision. A shadow policy never fails a run, so errors are audited too. */
@@ -155,6 +166,7 @@ async function observe(policy: Policy, call: ToolCall, ctx: HookContext): Promis
   try {
     const decision = await judgeSink(policy, call, ctx)
     if (decision) await audit(ctx, policy, call, decision, isDeclassified(policy, call) ? 'declassified' : 'flagged')
+    await policy.counters.record(policy.turns.topOf(ctx), call.callId)
     await count(policy, call, ctx)
   } catch (thrown) {
     await auditFailure(ctx, call, thrown, 'flagged').catch(() => {})
@@ -166,6 +178,9 @@ async function govern(policy: Policy, call: ToolCall, ctx: HookContext): Promise
   let decision: Decision | undefined
   try {
     decision = await judgeSink(policy, call, ctx)
+    const asks = decision && 'ask' in decision.answer && policy.onViolation !== 'deny'
+    if (!decision || asks || isDeclassified(policy, call))
+      await policy.counters.record(policy.turns.topOf(ctx), call.callId)
   } catch (thrown) {
     await auditFailure(ctx, call, thrown, 'blocked')
     return { deny: 'The policy failed to check this call, so the call did not run.', code: blocked }

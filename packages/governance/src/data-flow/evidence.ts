@@ -6,17 +6,29 @@ import type { Origin } from '../provenance/origin.ts'
 
 /** Returns the origin of a value as evidence for a human: names, places, and no text beyond the value. */
 export function evidenceOf(sink: Sink, one: TracedValue): { readonly [key: string]: Json } {
-  const { origin, path, role, value } = one
+  const { origin, path, role } = one
   const hit = sink.hits.find((each) => each.path === path)
   return {
     tool: sink.call.tool.name,
     argument: path,
     role,
-    value: brief(value),
+    ...shown(one),
     origin: origin.kind,
     from: placesOf(origin),
     ...(hit && { span: { source: hit.source, start: hit.span[0], end: hit.span[1], view: hit.view } }),
   }
+}
+
+/** Returns the beginning of a value, unless it is from a secret source. */
+export function shown({ origin, value }: TracedValue): { readonly value?: string } {
+  return isSecret(origin) ? {} : { value: brief(value) }
+}
+
+/** Whether a value is from a source that is labelled secret: evidence is read by more people than the source. */
+function isSecret(origin: Origin): boolean {
+  const sources =
+    'leaves' in origin ? origin.leaves.map(({ source }) => source) : 'sources' in origin ? origin.sources : []
+  return sources.some(({ label }) => label.confidentiality === 'secret')
 }
 
 function placesOf(origin: Origin): Json {

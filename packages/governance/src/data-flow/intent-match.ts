@@ -6,8 +6,9 @@ import type { Turn } from '../contracts/turn.ts'
 import { meaningOf } from '../contracts/turn.ts'
 import type { Implied, TracedValue } from '../provenance/data-flow-rule.ts'
 import type { Knowledge } from '../provenance/origin.ts'
-import { isDesignated, isTitleSaid } from '../provenance/origin.ts'
+import { isDescribed, isDesignated, isTitleSaid } from '../provenance/origin.ts'
 import type { Source } from '../provenance/source.ts'
+import { exactForm, looseForm } from '../wording/exact-form.ts'
 import type { SemanticClasses } from '../wording/semantic-class.ts'
 import { delegates, semanticClassesOf } from '../wording/semantic-class.ts'
 
@@ -39,6 +40,21 @@ export function areNamed(values: readonly TracedValue[], known: Knowledge): bool
   return (
     things.length > 0 &&
     things.every(({ origin }) => origin.kind === 'field' && origin.leaves.some((leaf) => isTitleSaid(leaf, known)))
+  )
+}
+
+/** Returns whether each record that the call selects has a word of the user's, or is the user's own choice. */
+export function areDescribed(values: readonly TracedValue[], known: Knowledge): boolean {
+  const things = values.filter(({ role }) => role === 'selector')
+  return (
+    things.length > 0 &&
+    things.every(
+      ({ origin, value }) =>
+        origin.kind === 'own' ||
+        origin.kind === 'trusted' ||
+        known.provenance.approvedNow.has(exactForm(value)) ||
+        (known.provenance.leaves.get(looseForm(value)) ?? []).some((leaf) => isDescribed(leaf, known)),
+    )
   )
 }
 

@@ -3,6 +3,7 @@ import { finish } from '@provost/core'
 
 import type { DataFlowRule, RuleAnswer, Sink, TracedValue } from '../provenance/data-flow-rule.ts'
 import { isSuggested } from '../provenance/definition.ts'
+import { isIdentityData, isOfReachedRecord } from '../provenance/lookup.ts'
 import {
   isDesignated,
   isFetched,
@@ -23,8 +24,9 @@ import { longText } from '../text/long-text.ts'
 import { plainForm, withoutEscapes } from '../text/plain-form.ts'
 import { hostOf, isHandle, isUrl, urlsIn } from '../wording/address.ts'
 import { exactForm, exactFormSteps, holds, looseForm, wordsOf } from '../wording/exact-form.ts'
-import { brief, differenceOf, evidenceOf } from './evidence.ts'
+import { brief, differenceOf, evidenceOf, shown } from './evidence.ts'
 import { isAboutPages } from './intent-match.ts'
+import { isIssuedCode, isIssuedItem } from './issued-value.ts'
 
 /** Roles of arguments that decide the destination, the account and the subject of a call. */
 const steering: ReadonlySet<ArgRole> = new Set<ArgRole>(['destination', 'credential', 'selector', 'attachment'])
@@ -32,23 +34,30 @@ const steering: ReadonlySet<ArgRole> = new Set<ArgRole>(['destination', 'credent
 /** Characters of a rewritten span that turn an approval request into a denial. */
 const longEvidence = 32
 
-/** Restricts secret data to destinations whose readers are cleared for it. */
+/** Restricts secret data, and data whose label names its readers, to destinations whose readers are cleared for it. */
 export const confidentiality: DataFlowRule = (sink) => {
-  const { label } = sink.call
-  if (label.confidentiality !== 'secret' || sink.call.tool.effect !== 'egress') return undefined
+  const { label, tool } = sink.call
+  const isSecret = label.confidentiality === 'secret' && tool.effect === 'egress'
+  const hasReaders = label.confidentiality !== 'public' && label.readers !== undefined
+  if (!isSecret && !hasReaders) return undefined
   const destinations = sink.values.filter(({ role }) => role === 'destination')
   const closed = destinations.filter(({ value }) => !mayRead(sink, value))
   if (destinations.length > 0 && closed.length === 0) return undefined
+  // A write without a destination stays where its readers are.
+  if (destinations.length === 0 && tool.effect === 'write') return undefined
   const evidence = {
     sources: label.sources,
-    destinations: closed.map(({ path, value }) => ({ path, value: brief(value) })),
+    destinations: closed.map((one) => ({ path: one.path, ...shown(one) })),
   }
   // The user named no such destination, and it lacks clearance: deny without an approval request.
   const foreign = closed.find(({ origin }) => origin.kind === 'prose' || origin.kind === 'value')
   if (foreign)
     return { deny: 'Confidential data may not go there. Leave it out, or use a destination of the user.', evidence }
   return {
-    ask: { reason: `${sink.call.tool.name} would send secret data to a reader without clearance`, evidence },
+    ask: {
+      reason: `${sink.call.tool.name} would send ${label.confidentiality} data to a reader without clearance`,
+      evidence,
+    },
   }
 }
 
@@ -120,7 +129,7 @@ export const fetchedAddress: DataFlowRule = (sink) => {
     if (!meant) {
       return {
         ask: {
-          reason: `${sink.call.tool.name} would open ${brief(one.value)}, which the user did not refer to`,
+          reason: `${sink.call.tool.name} would open ${shown(one).value ?? `the address in ${one.path}`}, which the user did not refer to`,
           evidence: evidenceOf(sink, one),
         },
       }
@@ -185,7 +194,9 @@ function verdictOn(sink: Sink, one: TracedValue): RuleAnswer {
       evidence,
     }
   }
-  return { ask: { reason: `${name}: ${words[one.origin.kind](brief(one.value))}`, evidence } }
+  return {
+    ask: { reason: `${name}: ${words[one.origin.kind](shown(one).value ?? `the value of ${one.path}`)}`, evidence },
+  }
 }
 
 const words: Readonly<Record<Origin['kind'], (value: string) => string>> = {
@@ -202,9 +213,12 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
   const { origin, role, value } = one
   const { known } = sink
   if (origin.kind === 'own') return true
+  // A human who has approved a record for one call of the run means it in the next one, too.
+  if (role === 'selector' && sink.implied === 'asked' && known.provenance.approvedNow.has(exactForm(value))) return true
   if (origin.kind === 'trusted') {
     // A text that names a value out of trusted data has chosen it.
-    const chosen = role !== 'credential' && value.length >= 4 && isMentionedBySource(value, known)
+    const isFree = known.provenance.chosen.has(looseForm(value))
+    const chosen = role !== 'credential' && value.length >= 4 && !isFree && isMentionedBySource(value, known)
     return !chosen && (sink.implied !== 'delegated' || !isDictated(sink, one))
   }
   // Outsiders do not choose row numbers and similar keys. They can choose the recipient of money or mail.
@@ -216,6 +230,9 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
     }
     return role === 'destination' && origin.leaves.some((leaf) => agreesWith(sink, isRecordNamed(leaf, known)))
   }
+  if (role === 'credential' && isIssuedCode(sink.call.tool, one, known)) return true
+  if (role === 'credential' && sink.implied === 'asked' && isIdentityData(sink.call.tool, one, sink.values, known))
+    return true
   if (role === 'credential' || role === 'attachment') return false
   // No outsider wrote a value without a source; as a selector it can only select the user's own data.
   if (origin.kind === 'nowhere')
@@ -228,6 +245,8 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
     // `All participants of the event` names the people of a record by its title.
     const isRelated = sink.contract?.contract.relations === true && role === 'destination'
     if (isRelated && !pays && origin.leaves.some((leaf) => isTitleSaid(leaf, known))) return true
+    if (role === 'selector' && isIssuedItem(sink.call.tool, one, known)) return true
+    if (role === 'selector' && isOfReachedRecord(sink.call.tool, one, known)) return true
     if (isHandle(value) && !pays) return isNamed(value, known) || !namesOthers(origin.leaves, known)
     return value.includes('@') && isNamed(value, known)
   }

@@ -1,9 +1,9 @@
 import type { HookContext, Message, Steps, ToolCall, ToolInfo } from '@provost/core'
 import { isPromise, isRecord, joinLabels, ProvostError } from '@provost/core'
 
+import type { Amounts, SessionCounters } from '../contracts/session-counters.ts'
 import type { ContractOptions, TurnContracts } from '../contracts/turn-contracts.ts'
 import type { Turn } from '../contracts/turn.ts'
-import { argumentOrigins } from '../provenance/argument-origin.ts'
 import { roleValuesOf } from '../provenance/argument-role.ts'
 import type { DataFlowRule, Implied, RuleAnswer, Sink, TracedValue } from '../provenance/data-flow-rule.ts'
 import { knowledgeOf, originSteps } from '../provenance/origin.ts'
@@ -12,11 +12,14 @@ import type { Provenance } from '../provenance/provenance-state.ts'
 import { provenanceFold } from '../provenance/provenance.ts'
 import { secretArguments, secretLabel } from '../provenance/secret-argument.ts'
 import { forgetForms } from '../wording/exact-form.ts'
+import { argumentOrigins } from './argument-origin.ts'
 import { impliedByContract } from './contract-intent.ts'
 import { excessOf, prohibitionOf } from './contract-rule.ts'
 import { grantsOf } from './evidence.ts'
 import { impliedByWords, settledIntent } from './intent-match.ts'
 import type { IntentFunction } from './intent-match.ts'
+import { continuesCall } from './issued-value.ts'
+import { valueEvidence } from './value-evidence.ts'
 
 /** What a policy judges sinks by. */
 export interface JudgeOptions {
@@ -24,6 +27,7 @@ export interface JudgeOptions {
   /** Absent where the policy derives no contracts. */
   readonly terms: ContractOptions | undefined
   readonly turns: TurnContracts
+  readonly counters: SessionCounters
   readonly readers?: (destination: string) => readonly string[]
   readonly intent?: IntentFunction
 }
@@ -39,38 +43,62 @@ export interface Decision {
 /** Returns the decision of the rules and of the contract on a call, or undefined to allow it. */
 export async function judgeSink(policy: JudgeOptions, call: ToolCall, ctx: HookContext): Promise<Decision | undefined> {
   try {
+    await policy.counters.giveBack(policy.turns.topOf(ctx), ctx)
     const sink = await sinkOf(policy, call, ctx)
     const judged = await byRules(policy.rules, sink, ctx)
-    if (judged && judged !== 'allow' && 'deny' in judged.answer) return judged
+    if (judged && judged !== 'allow' && 'deny' in judged.answer) return await withPlaces(policy, judged, sink, ctx)
     // What the user excluded is not allowed by any rule, and says more to a human than the origin of a value.
     const allowed = judged === 'allow' ? undefined : (judged ?? exceeding(sink))
     const decision = prohibitionOf(sink) ? exceeding(sink) : allowed
-    return needsConfirmation(policy, sink) ? confirming(sink, decision) : decision
+    const confirmed = needsConfirmation(policy, sink) ? confirming(sink, decision) : decision
+    return confirmed && (await withPlaces(policy, confirmed, sink, ctx))
   } finally {
     forgetForms()
   }
 }
 
-/** Returns the first decision of the rules. */
+/** Adds to the evidence of a decision where the values of the call come from. */
+async function withPlaces(
+  { turns }: JudgeOptions,
+  decision: Decision,
+  sink: Sink,
+  ctx: HookContext,
+): Promise<Decision> {
+  const { answer } = decision
+  const given = 'deny' in answer ? answer.evidence : answer.ask.evidence
+  // A rule of an application may have evidence of another form.
+  if (given !== undefined && !isRecord(given)) return decision
+  const values = await valueEvidence(sink, ctx, turns.above)
+  if (values.length === 0) return decision
+  const evidence = { values, ...given }
+  return 'deny' in answer
+    ? { ...decision, answer: { ...answer, evidence } }
+    : { ...decision, answer: { ask: { ...answer.ask, evidence } } }
+}
+
+/** Returns the first decision of the rules. A question that yields is outranked by a later denial. */
 async function byRules(
   rules: readonly DataFlowRule[],
   sink: Sink,
   ctx: HookContext,
 ): Promise<Decision | 'allow' | undefined> {
+  let question: Decision | undefined
   for (const rule of rules) {
     const answer = await rule(sink, ctx)
     if (!answer) continue
-    if ('allow' in answer) return 'allow'
+    if ('allow' in answer) return question ?? 'allow'
     if ('deny' in answer) return { rule: rule.name || 'rule', answer }
     if ('ask' in answer) {
       const ask = { origins: argumentOrigins(sink.values), ...answer.ask }
-      return { rule: rule.name || 'rule', answer: { ask } }
+      question ??= { rule: rule.name || 'rule', answer: { ask } }
+      if (answer.yields) continue
+      return question
     }
     throw new ProvostError('invalid-answer', `The rule ${rule.name} returned an invalid answer.`, {
       hint: 'Return { deny }, { ask } or { allow: true }, or undefined to continue with the next rule.',
     })
   }
-  return undefined
+  return question
 }
 
 /** Returns the question about a call that exceeds its contract. */
@@ -119,7 +147,8 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
   const provenance = isPromise(folding) ? await folding : folding
   if (!provenance)
     throw new ProvostError('empty-log', 'The log is empty, so the data-flow policy cannot judge the call.')
-  const known = knowledgeOf(provenance, ctx)
+  const turn = policy.turns.turnOf(ctx)
+  const known = knowledgeOf(provenance, ctx, turn.confirmed)
   const tracing = ctx.inTurns(traced(provenance, known, call, ctx))
   const { values, hits } = isPromise(tracing) ? await tracing : tracing
   // The runtime replaces secret tokens in tool arguments only, not in answers.
@@ -131,7 +160,6 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
     { integrity: 'trusted', confidentiality, ...(readers && { readers }), sources: [] },
     ...(secrets.length > 0 ? [secretLabel] : []),
   )
-  const turn = policy.turns.turnOf(ctx)
   const contract = policy.terms && !isAnswer(call.tool, ctx) ? await policy.turns.viewOf(call, ctx) : undefined
   return {
     call: { ...call, label },
@@ -139,13 +167,23 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
     hits,
     secrets,
     implied: contract
-      ? impliedByContract(call.tool, contract, known, values)
+      ? continuesCall(call.tool, values, known)
+        ? 'asked'
+        : impliedByContract(call.tool, contract, known, values)
       : await impliedOf(policy, call.tool, ctx, turn, known, values),
     ...(contract && { contract }),
     turn: turn.messages,
+    counted: policy.counters.reserve(policy.turns.topOf(ctx), call.callId, amountsOf(policy.rules, call)),
     readers: policy.readers ?? ((destination) => [destination]),
     known,
   }
+}
+
+/** Returns what a call adds to the counters of all rules. */
+function amountsOf(rules: readonly DataFlowRule[], call: ToolCall): Amounts {
+  const amounts: Record<string, number> = {}
+  for (const rule of rules) Object.assign(amounts, rule.counts?.(call))
+  return amounts
 }
 
 /** Traces the values of a call to their origins, and finds the spans of untrusted texts in them. */

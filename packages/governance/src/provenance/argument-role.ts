@@ -1,3 +1,5 @@
+import { isIP } from 'node:net'
+
 import type { ArgRole, Json, JsonPointer, RoleValue, ToolInfo } from '@provost/core'
 import { escapePointer, isRecord, ProvostError } from '@provost/core'
 
@@ -25,7 +27,19 @@ const byName: readonly (readonly [ArgRole, ReadonlySet<string>])[] = [
   ],
   ['amount', words('amount price total sum quantity qty cost value')],
   ['time', words('date time datetime day start end begin due deadline at when until since timestamp')],
+  [
+    'flag',
+    words(
+      'priority enabled disabled force recursive visibility public private mode overwrite urgent confirm confirmed',
+    ),
+  ],
 ]
+
+/** Returns whether the words of an argument's name are those of a secret. */
+export function isSecretName(name: string): boolean {
+  const [[, secret] = []] = byName
+  return keyWords(name).some((word) => secret?.has(word))
+}
 
 const byFormat: Readonly<Record<string, ArgRole>> = {
   email: 'destination',
@@ -57,7 +71,8 @@ export const mostValues = 10_000
 export function roleValuesOf(call: { readonly input: Json; readonly tool: ToolInfo }): readonly RoleValue[] {
   const rows: RoleValue[] = []
   const declared = Object.entries(call.tool.roles).map(([pointer, role]) => ({ steps: pointer.split('/'), role }))
-  walk(call.input, { steps: [''], role: undefined }, call.tool.inputSchema, ({ steps, role }, value, schema) => {
+  walk(call.input, { steps: [''], role: undefined }, call.tool.inputSchema, (place, value, schema) => {
+    const { steps } = place
     if (rows.length >= mostValues) {
       throw new ProvostError('too-many-arguments', `A call to ${call.tool.name} has more than ${mostValues} values.`, {
         hint: 'Pass large data by reference.',
@@ -67,7 +82,7 @@ export function roleValuesOf(call: { readonly input: Json; readonly tool: ToolIn
       .filter((one) => covers(one.steps, steps))
       .toSorted((a, b) => b.steps.length - a.steps.length)[0]
     const path: JsonPointer = `/${steps.slice(1).join('/')}`
-    rows.push({ path, role: own?.role ?? suggested(role, schema, value, isForeign(call.tool)), value })
+    rows.push({ path, role: own?.role ?? suggested(place, schema, value, isForeign(call.tool)), value })
     // A text without a declared role may hold arguments in JSON or as a form.
     return own ? undefined : fieldsIn(value)
   })
@@ -130,18 +145,31 @@ export function covers(pointer: readonly string[], place: readonly string[]): bo
 }
 
 /** @param foreign the schema comes from a remote server: it can raise the rank of a role, and never lower it. */
-function suggested(role: ArgRole | undefined, schema: unknown, value: string, foreign: boolean): ArgRole {
+function suggested(place: Place, schema: unknown, value: string, foreign: boolean): ArgRole {
+  const { role } = place
+  const name = place.steps.findLast((step) => !/^\d+$/.test(step)) ?? ''
   const format = isRecord(schema) ? schema['format'] : undefined
   const formal = typeof format === 'string' && Object.hasOwn(byFormat, format) ? byFormat[format] : undefined
   if (foreign) {
-    const named = role ?? (isAddress(value) ? 'destination' : 'content')
+    const named = role ?? byForm(value, name)
     if (rank(named) < 2 && isAddress(value)) return 'destination'
     return formal && rank(formal) > rank(named) ? formal : named
   }
   if (formal) return formal
   if (isRecord(schema) && (Array.isArray(schema['enum']) || schema['const'] !== undefined)) return 'flag'
   // Without a name to go by, a value that is only an address is a destination.
-  return role ?? (isAddress(value) ? 'destination' : 'content')
+  return role ?? byForm(value, name)
+}
+
+/** Names of arguments that hold text for people. */
+const texts: ReadonlySet<string> = words(
+  'text body message content title subject description note notes comment summary reason label caption details name html markdown',
+)
+
+/** Returns the role of a value whose argument has a name that says nothing: an address, a key, or a text. */
+function byForm(value: string, name: string): ArgRole {
+  if (isAddress(value)) return 'destination'
+  return isKey(value) && !keyWords(name).some((word) => texts.has(word)) ? 'selector' : 'content'
 }
 
 /** Returns the role of the nearest key with a known name. In `recipients/0/name`, `recipients` outranks `name`. */
@@ -153,7 +181,24 @@ function roleBelow(above: ArgRole | undefined, key: string): ArgRole | undefined
 }
 
 function isAddress(value: string): boolean {
-  return value.length <= longestAddress && (/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(value.trim()) || isUrl(value))
+  if (value.length > longestAddress) return false
+  const trimmed = value.trim()
+  return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(trimmed) || isUrl(value) || isIpAddress(trimmed) || isBankAccount(trimmed)
+}
+
+/** Returns whether a value is an IP address, with or without a port. */
+function isIpAddress(value: string): boolean {
+  return isIP(value.replace(/^\[(.*)\](?::\d{1,5})?$/, '$1')) > 0 || isIP(value.replace(/:\d{1,5}$/, '')) === 4
+}
+
+/** Returns whether a value has the form of an IBAN, also in groups. */
+function isBankAccount(value: string): boolean {
+  return /^[a-z]{2}\d{2}[a-z\d]{11,30}$/i.test(value.replaceAll(/[ -]/g, '')) && value.length <= 50
+}
+
+/** Returns whether a value is a key: it has a digit, and no white space. */
+function isKey(value: string): boolean {
+  return value.length <= 64 && /^(?=.*\d)[\p{L}\p{N}#][\p{L}\p{N}_:.-]*$/u.test(value)
 }
 
 const longestAddress = 2_000

@@ -27,9 +27,10 @@ export interface Grant {
   readonly calls: number | 'many'
   /**
    * What a call must fulfil besides. `own-values`: all its targets and amounts come from the user or from trusted data.
-   * `named-record`: the user named each record that it selects. Absent: nothing.
+   * `named-record`: the user named each record that it selects. `described-record`: each has a word of the user's, such as
+   * its kind. Absent: nothing.
    */
-  readonly needs?: 'own-values' | 'named-record'
+  readonly needs?: 'own-values' | 'named-record' | 'described-record'
   /** Values that arguments are limited to. Other arguments are judged by their origin. */
   readonly args: Readonly<Record<JsonPointer, readonly (string | number)[]>>
   /** The words of the user that it rests on. */

@@ -33,12 +33,18 @@ export interface Sink {
   readonly readers: (destination: string) => readonly string[]
   /** What the run has read so far. */
   readonly known: Knowledge
+  /**
+   * Returns the sum of a counter over the calls of the session and of its children, without this one: calls that ran, run,
+   * or wait for an approval. Rules add to counters with `counts`.
+   */
+  readonly counted: (counter: string) => number
 }
 
 /** The decision of a rule: undefined continues with the next rule, `allow` skips the remaining rules. */
 export type RuleAnswer =
   | { readonly deny: string; readonly evidence?: unknown }
-  | { readonly ask: Ask }
+  /** `yields`: the remaining rules still run, and a denial of theirs outranks the question. */
+  | { readonly ask: Ask; readonly yields?: true }
   | { readonly allow: true }
 
 /**
@@ -51,4 +57,11 @@ export type RuleAnswer =
  *     ? { deny: 'Nothing goes to rivals.' }
  *     : undefined
  */
-export type DataFlowRule = (sink: Sink, ctx: HookContext) => Answer<RuleAnswer>
+export interface DataFlowRule {
+  (sink: Sink, ctx: HookContext): Answer<RuleAnswer>
+  /**
+   * Returns what a call adds to counters of the session, by name. The log records it with the first verdict that does not
+   * deny the call, and takes it back if the call ends without an effect. A counter never decreases otherwise.
+   */
+  readonly counts?: (call: ToolCall) => Readonly<Record<string, number>>
+}

@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto'
+
 import type { ToolInfo } from '@provost/core'
-import { isRecord, untrustedLabel } from '@provost/core'
+import { definitionText, isRecord, untrustedLabel } from '@provost/core'
 
 import { hostOf, isUrl } from '../wording/address.ts'
 import { holds, looseForm } from '../wording/exact-form.ts'
@@ -105,4 +107,13 @@ function textOf(tool: ToolInfo): string {
     texts.set(tool, (text = lines.join('\n')))
   }
   return text
+}
+
+const hashes = new WeakMap<ToolInfo, string>()
+
+/** Returns the hash of a tool's definition. An approval carries it, so it applies to this definition only. */
+export function definitionHash(tool: ToolInfo): string {
+  let known = hashes.get(tool)
+  if (known === undefined) hashes.set(tool, (known = hash('sha256', definitionText(tool))))
+  return known
 }

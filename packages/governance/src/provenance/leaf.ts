@@ -44,7 +44,8 @@ type Records = Map<string, { value: string; systemMade: boolean }[]>
 
 function keepSome(index: LeafIndex, source: Source, found: readonly OutputValue[], records: Records): void {
   for (const { pointer, value, trusted } of found) {
-    if (pointer === '' || value.length > longestLeaf) continue
+    // A text without a space is a value, such as an id that was looked up.
+    if (value.length > longestLeaf || (pointer === '' && /\s/u.test(value))) continue
     const isItem = /\/\d+$/.test(pointer)
     const list = above(pointer)
     const parent = isItem ? above(list) : list
@@ -72,3 +73,6 @@ function above(pointer: string): string {
 export function columnOf({ source, pointer }: Leaf): string {
   return `${source.name} ${pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*')}`
 }
+
+/** Characters of the longest value that names a record: longer ones are texts, which replies quote. */
+export const longestTelling = 80

@@ -1,24 +1,25 @@
 import type { ArgRole, HookContext, Message, Steps, ToolInfo } from '@provost/core'
-import { finish, isRecord, textOf } from '@provost/core'
+import { isRecord, textOf } from '@provost/core'
 
 import { longText } from '../text/long-text.ts'
 import { bareAddress, isUrl, namesIn } from '../wording/address.ts'
 import { exactForm, exactFormSteps, holds, looseForm, looseFormSteps, wordsOf } from '../wording/exact-form.ts'
 import { isKnownWord } from '../wording/semantic-class.ts'
 import { roleValuesOf } from './argument-role.ts'
-import { definitionHash } from './definition-hash.ts'
 import type { Definitions } from './definition.ts'
-import { definitionsOf, definitionsWith, isForeign } from './definition.ts'
+import { definitionHash, definitionsOf, definitionsWith, isForeign, isSuggested } from './definition.ts'
 import type { Leaf } from './leaf.ts'
-import { columnOf, mostInRecord } from './leaf.ts'
+import { columnOf, longestTelling, mostInRecord } from './leaf.ts'
 import type { Provenance } from './provenance-state.ts'
 import { approvalKey } from './provenance-state.ts'
-import type { SourceIndex, Source } from './source.ts'
+import type { Source } from './source.ts'
+import { sourcesWith, sourcesWithSteps } from './source.ts'
+import { isTold } from './told-record.ts'
 
 /**
  * The origin of a value, from the best to the worst.
- * - `own`: the user wrote or approved it, or the instructions or a local tool's description contain it.
- * - `trusted`: a trusted result contains it.
+ * - `own`: the user wrote or approved it, agreed to an answer that shows it, or the instructions or a local tool's description contain it.
+ * - `trusted`: a trusted result contains it, or the model wrote it before it read untrusted content.
  * - `field`: it is in a field that no outsider can write.
  * - `value`: it is a whole value of an untrusted result.
  * - `prose`: an untrusted text contains it.
@@ -34,7 +35,9 @@ export interface Knowledge {
   readonly provenance: Provenance
   /** The user's messages, in exact form. */
   readonly userTexts: readonly string[]
-  /** The names in them, in lower case. */
+  /** Answers of the agent that the user read and agreed to in the present turn, in exact form. */
+  readonly confirmed: readonly string[]
+  /** The names in the user's messages, in lower case. */
   readonly userNames: ReadonlySet<string>
   readonly instructions: string
   readonly tools: ReadonlyMap<string, ToolInfo>
@@ -55,10 +58,11 @@ function userTextOf(message: Message): string {
 }
 
 /** Returns the state that calls are judged by at this point of a run. */
-export function knowledgeOf(provenance: Provenance, ctx: HookContext): Knowledge {
+export function knowledgeOf(provenance: Provenance, ctx: HookContext, confirmed: readonly string[] = []): Knowledge {
   return {
     provenance,
     userTexts: ctx.intent.map(userTextOf),
+    confirmed: confirmed.map(exactForm),
     userNames: new Set(ctx.intent.flatMap(userNamesIn)),
     instructions: exactForm(ctx.instructions),
     tools: new Map(ctx.tools.map((tool) => [tool.name, tool])),
@@ -75,6 +79,7 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
     exact === '' ||
     isOwn(exact, known) ||
     (bare !== exact && isOwn(bare, known)) ||
+    known.confirmed.some((text) => holds(text, exact)) ||
     isFrozen(exact, known) ||
     (known.provenance.approved.size > 0 &&
       known.provenance.approved.has(approvalKey(tool.name, definitionHash(tool), value)))
@@ -83,6 +88,7 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
   }
   // The description of a remote tool vouches for nothing: its server chose the text.
   if (!isForeign(tool) && holds(toolTextOf(tool), exact)) return { kind: 'own' }
+  if (isClean(exact, known)) return { kind: 'trusted' }
   const { trusted, untrusted, leaves } = known.provenance
   for (const source of yield* sourcesWithSteps(trusted, exact))
     if (vouchesFor(source, exact, known)) return { kind: 'trusted' }
@@ -91,7 +97,10 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
   const fields = found.filter(({ systemMade }) => systemMade)
   if (fields.length > 0) return { kind: 'field', leaves: fields }
   if (found.length > 0) return { kind: 'value', leaves: found }
-  const sources = [...(yield* sourcesWithSteps(untrusted, loose)), ...definitionsWith(value, known.definitions)]
+  const texts = [...(yield* sourcesWithSteps(untrusted, loose))]
+  // The model may add the scheme that a text leaves out.
+  if (texts.length === 0 && bare !== exact) texts.push(...(yield* sourcesWithSteps(untrusted, looseForm(bare))))
+  const sources = [...texts, ...definitionsWith(value, known.definitions)]
   // The original source tells a human more than a note that repeats it.
   const first = sources.filter(({ isNote }) => !isNote)
   return sources.length > 0 ? { kind: 'prose', sources: first.length > 0 ? first : sources } : { kind: 'nowhere' }
@@ -125,15 +134,31 @@ function vouchesFor({ inputText, wholeValues, call }: Source, exact: string, { t
 /** Characters of the shortest value that a script vouches for: shorter ones occur in too many scripts. */
 const shortestFrozen = 4
 
-/** Returns whether a script that the model wrote before it read untrusted content contains the value. */
-function isFrozen(exact: string, { provenance }: Knowledge): boolean {
-  return exact.length >= shortestFrozen && provenance.cleanInputs.some((text) => holds(text, exact))
+/**
+ * Returns whether a script that the model wrote before it read untrusted content contains the value. What the definition of
+ * a remote tool mentions may be its server's choice.
+ */
+function isFrozen(exact: string, { provenance, definitions }: Knowledge): boolean {
+  return (
+    exact.length >= shortestFrozen &&
+    provenance.cleanInputs.some((text) => holds(text, exact)) &&
+    !isSuggested(exact, definitions)
+  )
+}
+
+/** Returns whether the model used a value in a call before it read untrusted content: no outsider can have written it. */
+export function isClean(exact: string, { provenance, definitions }: Knowledge): boolean {
+  return exact.length >= shortestFrozen && provenance.cleanValues.has(exact) && !isSuggested(exact, definitions)
 }
 
 /** Returns whether the user's messages or the instructions contain a value as a whole. */
 export function isOwn(exact: string, { userTexts, instructions }: Knowledge): boolean {
-  return userTexts.some((text) => holds(text, exact)) || holds(instructions, exact)
+  if (userTexts.some((text) => holds(text, exact)) || holds(instructions, exact)) return true
+  // Users leave out the sign of a number: `W17` is `#W17`.
+  return numbered.test(exact) && userTexts.some((text) => holds(text, exact.slice(1)))
 }
+
+const numbered = /^#[\p{L}\p{N}]{3,}$/u
 
 /**
  * Returns whether an untrusted text that the user did not point at mentions a value. A line that is only the value does
@@ -151,36 +176,6 @@ export function isMentionedBySource(value: string, known: Knowledge): boolean {
       !isDesignated(source, known) &&
       !(source.isNote && isPassedOn()),
   )
-}
-
-/** Returns the sources that contain a value as a whole, found by its rarest word. */
-function sourcesWith(shelf: SourceIndex, form: string): readonly Source[] {
-  return finish(sourcesWithSteps(shelf, form))
-}
-
-/** Characters of a value whose words are looked up: any of its words finds all sources with the value. */
-const longestClue = 4_096
-
-function* sourcesWithSteps({ sources, byWord }: SourceIndex, form: string): Steps<readonly Source[]> {
-  const clue = form.length > longestClue ? form.slice(0, longestClue).replace(/[\p{L}\p{N}]+$/u, '') : form
-  const words = wordsOf(clue)
-  // Scripts without spaces have no words to look up.
-  let candidates: readonly Source[] = sources
-  if (words.length > 0 && !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(clue)) {
-    for (const word of words) {
-      const having = byWord.get(word) ?? []
-      if (having.length < candidates.length) candidates = having
-    }
-  }
-  const holding: Source[] = []
-  let looked = 0
-  for (const source of candidates) {
-    if (holds(source.text, form)) holding.push(source)
-    if ((looked += source.text.length) < longText) continue
-    looked = 0
-    yield
-  }
-  return holding
 }
 
 /** A call with more pointing values than this points at nothing. */
@@ -238,37 +233,16 @@ export function isRecordNamed(leaf: Leaf, known: Knowledge): readonly string[] {
 }
 
 /**
- * Returns whether a text mentions a record that the user did not mention, by its number or by a value that only this
- * record has. The record's own texts count only if they mention its number.
+ * Returns whether a text mentions a record that the user did not mention, and that the model did not choose before it read
+ * the text.
  */
-export function isRecordTold({ record }: Leaf, value: string, known: Knowledge): boolean {
+export function isRecordTold({ record, pointer }: Leaf, value: string, known: Knowledge): boolean {
   // The record has more values than the fold keeps, so any text may mention it.
   if (record.length > mostInRecord) return true
-  const values = new Set(record.map((one) => one.value))
-  for (const one of values) if (one.length >= 4 && known.userTexts.some((text) => holds(text, one))) return false
-  const id = looseForm(value)
-  const { leaves, untrusted } = known.provenance
-  const isIts = (one: string): boolean =>
-    one.length >= 6 &&
-    one.length <= longestTelling &&
-    /\p{L}/u.test(one) &&
-    (leaves.get(one) ?? []).every((leaf) => leaf.record.some((other) => other.value === id))
-  return [id, ...[...values].filter(isIts)].some((one) =>
-    sourcesWith(untrusted, one).some(({ text }) =>
-      text
-        .split('\n')
-        .some((line) => line.length > one.length && (one === id || !values.has(line)) && speaksOf(line, one)),
-    ),
-  )
-}
-
-/** Returns whether a line mentions a value. A short number needs a word such as `id` or `no.` before it. */
-function speaksOf(line: string, value: string): boolean {
-  if (!/^\d{1,4}$/.test(value)) return holds(line, value)
-  return new RegExp(
-    `(?:\\bids?|#|\\bn[or]\\.?|number|nummer|n[uú]mero|رقم|号|編號|编号)[\\s:="'“‘_-]{0,4}${value}(?!\\d)`,
-    'u',
-  ).test(line)
+  for (const one of record)
+    if (one.value.length >= 4 && known.userTexts.some((text) => holds(text, one.value))) return false
+  const { provenance } = known
+  return !provenance.chosen.has(looseForm(value)) && isTold({ record, pointer }, value, provenance)
 }
 
 /** Returns whether the user named a record by one of its values that has letters. */
@@ -283,8 +257,21 @@ export function isTitleSaid({ record }: Leaf, { userTexts }: Knowledge): boolean
   )
 }
 
-/** Characters of the longest value that names a record: longer ones are texts, which replies quote. */
-const longestTelling = 80
+/**
+ * Returns whether a record has a word of the user's: in a value, or in a key that leads to it, such as `Smart watch`. Words
+ * of the lexicon describe too many records.
+ */
+export function isDescribed({ record, pointer }: Leaf, { userTexts }: Knowledge): boolean {
+  const said = new Set(userTexts.flatMap(wordsOf).map(singular))
+  const texts = [pointer, ...record.map(({ value }) => value).filter((value) => value.length <= longestTelling)]
+  return texts
+    .flatMap(wordsOf)
+    .some((word) => word.length >= 3 && !/^\d/.test(word) && said.has(singular(word)) && !isKnownWord(word))
+}
+
+function singular(word: string): string {
+  return word.length > 3 ? word.replace(/s$/u, '') : word
+}
 
 /** Returns whether a word names the object of an earlier call, such as a channel or a file. */
 export function isKeyOfCall(word: string, { provenance }: Knowledge): boolean {

@@ -1,4 +1,4 @@
-import type { EntryOf, Json, Label } from '@provost/core'
+import type { Entry, EntryOf, Json, Label } from '@provost/core'
 
 import type { TaintIndex } from '../taint/taint-index.ts'
 import { createTaintIndex } from '../taint/taint-index.ts'
@@ -24,7 +24,17 @@ export interface Provenance extends LeafIndex {
    * contributes its literals only: `mail.id` in code is not a host.
    */
   readonly cleanInputs: string[]
+  /** Values of other calls that the model wrote before it read untrusted content, in exact form. */
+  readonly cleanValues: Set<string>
+  /** Keys of records, in loose form, that the model used in a call before a text mentioned the record. */
+  readonly chosen: Set<string>
+  /** Values of calls that a human approved since the last run began, in exact form. */
+  readonly approvedNow: Set<string>
   readonly waits: Map<string, EntryOf<'wait'>>
+  /** The handoffs that took place, in order. */
+  readonly handoffs: { readonly to: string; readonly entry: Pick<Entry, 'id' | 'offset' | 'runId'> }[]
+  /** The children that each call started. */
+  readonly children: Map<string, { readonly agent: string; readonly run: string }[]>
 }
 
 /** A call without a result yet. */
@@ -51,7 +61,12 @@ export function emptyProvenance(): Provenance {
     untrustedRead: false,
     calls: new Map(),
     cleanInputs: [],
+    cleanValues: new Set(),
+    chosen: new Set(),
+    approvedNow: new Set(),
     waits: new Map(),
+    handoffs: [],
+    children: new Map(),
   }
 }
 

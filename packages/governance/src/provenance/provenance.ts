@@ -1,4 +1,4 @@
-import type { Entry, EntryOf, Fold, Message, Steps } from '@provost/core'
+import type { Entry, EntryOf, Fold, Json, Message, Steps } from '@provost/core'
 import {
   assertNever,
   fillLabel,
@@ -12,12 +12,15 @@ import {
   untrustedLabel,
 } from '@provost/core'
 
-import { exactForm, exactFormSteps, looseFormSteps } from '../wording/exact-form.ts'
+import { exactForm, exactFormSteps, looseForm, looseFormSteps } from '../wording/exact-form.ts'
+import { mostInRecord } from './leaf.ts'
 import { collect, longestJson } from './output-value.ts'
 import type { Provenance } from './provenance-state.ts'
 import { approvalKey, emptyProvenance, noteLabel } from './provenance-state.ts'
 import { addOutput } from './read-output.ts'
-import { shelve } from './source.ts'
+import { shelve, sourcesWith } from './source.ts'
+import type { SourcePlace } from './source.ts'
+import { isMentioned, isTold } from './told-record.ts'
 
 /**
  * Folds a log into what its session has read. The state grows in place: each reader of a log starts empty and keeps a
@@ -38,11 +41,11 @@ function* readInto(state: Provenance, entry: Entry): Steps<Provenance> {
 function* read(state: Provenance, entry: Entry): Steps<void> {
   switch (entry.type) {
     case 'message':
-      if (opensCalls(entry)) yield* readAnswer(state, entry.message)
-      else yield* readMessage(state, entry.message, purposeOf(entry) === 'handoff-note')
+      if (opensCalls(entry)) yield* readAnswer(state, entry)
+      else yield* readMessage(state, entry.message, entry, purposeOf(entry) === 'handoff-note')
       break
     case 'view':
-      for (const message of entry.with) yield* readMessage(state, message, false)
+      for (const message of entry.with) yield* readMessage(state, message, entry)
       break
     case 'call':
       if (entry.op === 'planned') yield* readPlanned(state, entry)
@@ -57,10 +60,16 @@ function* read(state: Provenance, entry: Entry): Steps<void> {
     case 'resolved':
       yield* readApproval(state, entry)
       break
-    case 'run':
-    case 'attempt':
     case 'child':
+      if (entry.op === 'spawned') noteChild(state, entry)
+      break
     case 'handoff':
+      if (entry.denied === undefined) state.handoffs.push({ to: entry.to, entry: placeOf(entry) })
+      break
+    case 'run':
+      if (entry.op === 'started') state.approvedNow.clear()
+      break
+    case 'attempt':
     case 'tail':
     case 'memo':
     case 'ext':
@@ -71,25 +80,72 @@ function* read(state: Provenance, entry: Entry): Steps<void> {
   }
 }
 
+function placeOf({ id, offset, runId, agent }: Entry): SourcePlace['entry'] {
+  return { id, offset, runId, agent }
+}
+
+/** Children of one call that are kept: of more, none is known to have returned a value. */
+const mostChildren = 2
+
+function noteChild(
+  { children }: Provenance,
+  { callId, parentCallId = callId, agent }: EntryOf<'child', 'spawned'>,
+): void {
+  const known = children.get(parentCallId) ?? []
+  if (known.length < mostChildren) known.push({ agent, run: callId })
+  children.set(parentCallId, known)
+}
+
 /** Reads an answer of the model, or a call of an orchestrator. */
-function* readAnswer(state: Provenance, message: Message): Steps<void> {
+function* readAnswer(state: Provenance, entry: EntryOf<'message'>): Steps<void> {
+  const { message } = entry
   for (const part of message.content) {
     if (part.type === 'tool-call') {
       const { callId, toolName, input } = part
-      state.calls.set(callId, { toolName, input, clean: labelOf(message).integrity === 'trusted' })
+      const clean = labelOf(message).integrity === 'trusted'
+      state.calls.set(callId, { toolName, input, clean })
+      yield* keepChoices(state, input, clean)
     }
     // The result of a provider's own tool comes from outside and has no separate entry.
     if (part.type === 'tool-result')
-      yield* addOutput(state, part.toolName, part.output, labelOf({ role: 'tool', content: [part] }))
+      yield* addOutput(state, part.toolName, part.output, labelOf({ role: 'tool', content: [part] }), {
+        place: { entry: placeOf(entry), content: part.output, callId: part.callId },
+      })
   }
 }
 
-function* readMessage(state: Provenance, message: Message, isNote: boolean): Steps<void> {
+/** Characters of the longest value that is kept, and values that are kept. */
+const longestClean = 300
+const mostClean = 10_000
+
+/** Returns whether a trusted result has a value that is a key. */
+function isTrustedKey({ trusted }: Provenance, value: string): boolean {
+  return value.length <= 64 && /\d/.test(value) && sourcesWith(trusted, exactForm(value)).length > 0
+}
+
+/** Keeps the values of a call that no outsider can have chosen: no untrusted content was read, or none tells of the record. */
+function* keepChoices(state: Provenance, input: Json, clean: boolean): Steps<void> {
+  for (const { value } of yield* collect(input, trustedLabel, undefined)) {
+    if (value.length > longestClean) continue
+    if (clean && state.cleanValues.size < mostClean) state.cleanValues.add(exactForm(value))
+    if (clean || state.chosen.size >= mostClean) continue
+    const key = looseForm(value)
+    const leaves = (state.leaves.get(key) ?? []).filter(({ systemMade }) => systemMade)
+    const isFree = leaves.some((leaf) => leaf.record.length <= mostInRecord && !isTold(leaf, value, state))
+    if (isFree || (isTrustedKey(state, value) && !isMentioned(value, state))) state.chosen.add(key)
+    yield
+  }
+}
+
+function* readMessage(state: Provenance, message: Message, entry: Entry, isNote = false): Steps<void> {
   const { role, content } = message
   const label = labelOf(message)
   for (const part of content) {
     if (part.type !== 'tool-result') continue
-    yield* addOutput(state, part.toolName, part.output, fillLabel(part.label, label), { fields: part.fields })
+    yield* addOutput(state, part.toolName, part.output, fillLabel(part.label, label), {
+      fields: part.fields,
+      place: { entry: placeOf(entry), content: part.output, callId: part.callId },
+    })
   }
   const text = textOf(message)
   if (text === '') return
@@ -104,6 +160,7 @@ function* readMessage(state: Provenance, message: Message, isNote: boolean): Ste
         wholeValues: nothing,
       },
       ...(isNote && { isNote }),
+      place: { entry: placeOf(entry), content: text, isInput: true },
     })
     yield* state.index.inSteps.add(text, { source: label.sources[0] ?? role, label })
   } else {
@@ -150,7 +207,11 @@ function* readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): Step
   const label = fillLabel(entry.label, untrustedLabel(call?.toolName ?? 'tool'))
   // The runtime's message about a call that did not run may quote the model's arguments.
   if (label.integrity === 'trusted' && entry.outcome !== 'ok') return
-  const told = yield* addOutput(state, call?.toolName ?? 'tool', entry.output, label, { fields: entry.fields, call })
+  const told = yield* addOutput(state, call?.toolName ?? 'tool', entry.output, label, {
+    fields: entry.fields,
+    call,
+    place: { entry: placeOf(entry), content: entry.output, callId: entry.callId },
+  })
   const parent = call?.parentCallId === undefined ? undefined : state.calls.get(call.parentCallId)
   for (const value of told) parent?.nestedValues?.add(value)
 }
@@ -158,14 +219,20 @@ function* readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): Step
 /** The `wholes` of a message: only tool results are lookups. */
 const nothing: ReadonlySet<string> = new Set()
 
-/** Reads an approval for the session: the approved values become the user's own, for this tool definition. */
+/**
+ * Reads an approval. Its values are approved for the run. If it is for the session, they become the user's own, for this
+ * tool definition.
+ */
 function* readApproval(state: Provenance, { token, value }: EntryOf<'resolved'>): Steps<void> {
   const wait = state.waits.get(token)
   state.waits.delete(token)
   const call = wait?.callId === undefined ? undefined : state.calls.get(wait.callId)
-  if (!call || !isRecord(value) || value['decision'] !== 'approve' || value['sticky'] !== 'session') return
-  const definition = wait?.about?.definitionHash
-  if (definition === undefined || value['propose'] === true) return
+  if (!call || !isRecord(value) || value['decision'] !== 'approve' || value['propose'] === true) return
   const found = yield* collect(value['args'] ?? call.input, untrustedLabel('approver'), undefined)
+  for (const one of found)
+    if (one.value.length <= longestClean && state.approvedNow.size < mostClean)
+      state.approvedNow.add(exactForm(one.value))
+  const definition = wait?.about?.definitionHash
+  if (definition === undefined || value['sticky'] !== 'session') return
   for (const one of found) state.approved.add(approvalKey(call.toolName, definition, one.value))
 }

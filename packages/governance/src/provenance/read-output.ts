@@ -8,13 +8,14 @@ import type { FieldLabels, OutputValue } from './output-value.ts'
 import { collector, jsonOf, pauseAfter } from './output-value.ts'
 import type { OpenCall, Provenance } from './provenance-state.ts'
 import { noteLabel } from './provenance-state.ts'
-import type { Source } from './source.ts'
+import type { Source, SourcePlace } from './source.ts'
 import { shelve } from './source.ts'
 
 /** What is known of an output beside its label. */
 interface ResultContext {
   readonly fields?: FieldLabels
   readonly call?: OpenCall | undefined
+  readonly place?: SourcePlace | undefined
 }
 
 /**
@@ -54,7 +55,8 @@ export function* addOutput(
       wholeValues.add(one.value.length > longText ? yield* exactFormSteps(one.value) : exactForm(one.value))
   }
   const call = from.call && { toolName: from.call.toolName, input: from.call.input }
-  const common = { name: toolName, label, ...(call && { call }), inputText, wholeValues }
+  const { place } = from
+  const common = { name: toolName, label, ...(call && { call }), inputText, wholeValues, ...(place && { place }) }
   if (label.integrity === 'trusted' && trusted.length > 0) {
     yield* shelve(state.trusted, { ...common, text: yield* joined(trusted, exactForm, exactFormSteps) })
     for (const one of trusted) {

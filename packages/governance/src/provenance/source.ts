@@ -1,7 +1,19 @@
-import type { Json, Label, Steps } from '@provost/core'
+import type { Entry, Json, Label, Steps, ToolOutput } from '@provost/core'
+import { finish } from '@provost/core'
 
 import { longText } from '../text/long-text.ts'
-import { distinctWords, looseFormSteps, wordsOf } from '../wording/exact-form.ts'
+import { distinctWords, holds, looseFormSteps, wordsOf } from '../wording/exact-form.ts'
+
+/** The entry that a source was read from. */
+export interface SourcePlace {
+  readonly entry: Pick<Entry, 'id' | 'offset' | 'runId' | 'agent'>
+  /** What was read: the output of a tool, or a text. */
+  readonly content: ToolOutput | string
+  /** The call that returned it. */
+  readonly callId?: string
+  /** It is a message that entered the run: in a child, the words of the agent above. */
+  readonly isInput?: true
+}
 
 /** A result or a message that the session has read. */
 export interface Source {
@@ -18,6 +30,8 @@ export interface Source {
   readonly wholeValues: ReadonlySet<string>
   /** A handoff note of one agent to the next: its content comes from other sources. */
   readonly isNote?: true
+  /** Absent for the definition of a tool. */
+  readonly place?: SourcePlace
 }
 
 /** Sources by the words in them. */
@@ -46,4 +60,34 @@ function shelveNow(shelf: SourceIndex, source: Source, words: readonly string[],
     if (!known) shelf.byWord.set(word, [source])
     else known.push(source)
   }
+}
+
+/** Returns the sources that contain a value as a whole, found by its rarest word. */
+export function sourcesWith(shelf: SourceIndex, form: string): readonly Source[] {
+  return finish(sourcesWithSteps(shelf, form))
+}
+
+/** Characters of a value whose words are looked up: any of its words finds all sources with the value. */
+const longestClue = 4_096
+
+export function* sourcesWithSteps({ sources, byWord }: SourceIndex, form: string): Steps<readonly Source[]> {
+  const clue = form.length > longestClue ? form.slice(0, longestClue).replace(/[\p{L}\p{N}]+$/u, '') : form
+  const words = wordsOf(clue)
+  // Scripts without spaces have no words to look up.
+  let candidates: readonly Source[] = sources
+  if (words.length > 0 && !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(clue)) {
+    for (const word of words) {
+      const having = byWord.get(word) ?? []
+      if (having.length < candidates.length) candidates = having
+    }
+  }
+  const holding: Source[] = []
+  let looked = 0
+  for (const source of candidates) {
+    if (holds(source.text, form)) holding.push(source)
+    if ((looked += source.text.length) < longText) continue
+    looked = 0
+    yield
+  }
+  return holding
 }

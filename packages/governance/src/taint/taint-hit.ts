@@ -42,6 +42,15 @@ export interface Found {
   readonly length: number
   readonly view: TaintEncoding
   readonly origin: { readonly source: string; readonly label: Label }
+  /** The letters and digits as the source has them, in canonical form. */
+  readonly letters: Uint8Array
+}
+
+const letters = new WeakMap<TaintHit, Uint8Array>()
+
+/** Returns the letters and digits of a hit as its source has them, in canonical form; undefined for `untracked`. */
+export function lettersOf(hit: TaintHit): Uint8Array | undefined {
+  return letters.get(hit)
 }
 
 const mostHits = 1_000
@@ -60,13 +69,17 @@ export function strongest(hits: TaintHit[]): readonly TaintHit[] {
 /** Returns the spans by value. A span over several values counts for each value with enough of it, else as split. */
 export function hitsOf(found: readonly Found[], { values }: ArgumentText, minSpan: number): TaintHit[] {
   const hits: TaintHit[] = []
-  for (const { start, end, length, view, origin } of found.toSorted((a, b) => a.start - b.start)) {
+  const push = (hit: TaintHit, written: Uint8Array): void => {
+    letters.set(hit, written)
+    hits.push(hit)
+  }
+  for (const { start, end, length, view, origin, letters: written } of found.toSorted((a, b) => a.start - b.start)) {
     const first = valueAt(values, start)
     const value = values[first]
     if (!value) continue
     if (end <= value.end) {
       const span = [start - value.start, end - value.start] as const
-      hits.push({ ...origin, path: value.path, span, view, length })
+      push({ ...origin, path: value.path, span, view, length }, written)
       continue
     }
     const enough = (minSpan / length) * (end - start)
@@ -77,11 +90,11 @@ export function hitsOf(found: readonly Found[], { values }: ArgumentText, minSpa
       if (to - from < enough) continue
       whole = true
       const share = Math.round((length * (to - from)) / (end - start))
-      hits.push({ ...origin, path: part.path, span: [from - part.start, to - part.start], view, length: share })
+      push({ ...origin, path: part.path, span: [from - part.start, to - part.start], view, length: share }, written)
     }
     if (whole) continue
     const span = [Math.max(start, largest.start) - largest.start, Math.min(end, largest.end) - largest.start] as const
-    hits.push({ ...origin, path: largest.path, span, view: 'split', length })
+    push({ ...origin, path: largest.path, span, view: 'split', length }, written)
   }
   return hits
 }

@@ -209,11 +209,11 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
         if (isLong && n > 0 && n % 64 === 0) yield
         const origin = origins[stretch.origin]
         if (!origin || isExempt(layer, from, canonical, stretch, all, n)) continue
-        found.push(foundAt(layer, from, stretch, origin))
+        found.push(foundAt(layer, from, canonical, stretch, origin))
       }
       if (!layer.isKnown && !secrets.empty) {
         yield* secrets.find(canonical, (start, end, origin) => {
-          found.push(foundAt(layer, from, { start, end, reading: 'forward', sameCase: true }, origin))
+          found.push(foundAt(layer, from, canonical, { start, end, reading: 'forward', sameCase: true }, origin))
         })
       }
       if (depth === deepest) return notes.isAscii
@@ -322,6 +322,7 @@ const unreadLabel: Label = { integrity: 'untrusted', confidentiality: 'secret', 
 function foundAt(
   { text, as, placeOf }: Layer,
   from: Places,
+  canonical: Canonical,
   { start, end, reading, sameCase }: Pick<Span, 'start' | 'end' | 'reading' | 'sameCase'>,
   origin: Origin,
 ): Found {
@@ -329,7 +330,8 @@ function foundAt(
   const last = from(end - 1) + 1
   const asWritten = sameCase && isPlain(text, first, last, end - start) ? 'verbatim' : 'normalised'
   const view = as ?? (reading === 'forward' ? asWritten : readingViews[reading])
-  return { start: placeOf(first), end: placeOf(last), length: end - start, view, origin }
+  const letters = sourceBytes(canonical, { start, end, reading })
+  return { start: placeOf(first), end: placeOf(last), length: end - start, view, origin, letters }
 }
 
 const readingViews: Readonly<Record<Exclude<Reading, 'forward'>, TaintEncoding>> = {

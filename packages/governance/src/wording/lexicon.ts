@@ -181,5 +181,22 @@ export const consents: readonly string[] = [
   ...['نعم', 'أجل', 'موافق', '是的', '好的', '可以', '没问题'],
 ]
 
+/** Words that begin a message by which a user drops what was proposed before. */
+export const refusals: readonly string[] = [
+  ...[
+    'no',
+    'nope',
+    'not now',
+    'never mind',
+    'nevermind',
+    'forget it',
+    'forget that',
+    'stop',
+    'cancel that',
+    'leave it',
+  ],
+  ...['nein', 'vergiss es', 'lass es', 'olvídalo', 'déjalo', 'لا', 'انس', '不', '算了', '别'],
+]
+
 /** Languages of the lexicon. In any other language the words imply no tool, and the policy asks. */
 export const languages: readonly string[] = ['en', 'de', 'es', 'ar', 'zh']

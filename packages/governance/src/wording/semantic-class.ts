@@ -1,5 +1,5 @@
 import { exactForm } from './exact-form.ts'
-import { consents, delegations, objects, verbs } from './lexicon.ts'
+import { consents, delegations, objects, refusals, verbs } from './lexicon.ts'
 
 /** The meaning of a text: its verbs, its objects, and its words. */
 export interface SemanticClasses {
@@ -116,6 +116,14 @@ export function onlyAgrees(text: string, { verbs: deeds }: SemanticClasses): boo
     deeds.size === 0 &&
     agreeing.some((phrase) => indexOfPart(form, phrase, 0) >= 0)
   )
+}
+
+const declining = refusals.map(exactForm)
+
+/** Returns whether a message begins with a refusal of what was proposed before. */
+export function declines(text: string): boolean {
+  const form = exactForm(text.slice(0, longestConsent)).replace(/^[^\p{L}]+/u, '')
+  return declining.some((phrase) => indexOfPart(form, phrase, 0) === 0)
 }
 
 /** Returns whether a request delegates to another text. */

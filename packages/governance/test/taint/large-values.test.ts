@@ -119,7 +119,7 @@ test('many large calls of one step are judged as each is alone', async () => {
   const watch = defineExtension({
     name: 'watch',
     scope: 'tree',
-    hooks: { event: (event) => void (event.type === 'governance.blocked' && judged.push(event.evidence ?? null)) },
+    hooks: { event: (event) => void (event.type === 'governance.blocked' && judged.push(withoutRun(event))) },
   })
   const read = tool({ name: 'read', effect: 'read', input: z.object({}), maxResultTokens: 1e9, execute: () => prose })
   const post = tool({ name: 'post', effect: 'egress', input: z.object({ body: z.string() }), execute: () => 'sent' })
@@ -138,6 +138,10 @@ test('many large calls of one step are judged as each is alone', async () => {
   expect(together).toHaveLength(bodies.length)
   expect(together).toEqual(await run(bodies.map((body) => [body])))
 })
+
+/** The evidence without the id of its run. */
+const withoutRun = ({ evidence, runId }: { readonly evidence?: Json; readonly runId: string }): Json =>
+  JSON.parse(JSON.stringify(evidence ?? null).replaceAll(runId, 'run'))
 
 const label = untrustedLabel('mail')
 

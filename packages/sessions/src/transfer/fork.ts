@@ -175,8 +175,9 @@ function copyOf(entries: readonly Entry[], principal: Principal | undefined): Ne
         copied.push(rest)
         break
       case 'ext':
-        // The entry names the owner of the original, or its artifact log.
-        if (!isCreated(rest) && artifactLogIn(rest) === undefined) copied.push(rest)
+        // Links of an audit cover entries that are not copied. Others name the owner of the original, or its artifact log.
+        if (rest.name === 'audit-log' || isCreated(rest) || artifactLogIn(rest) !== undefined) break
+        copied.push(rest)
         break
       default:
         assertNever(rest)

@@ -1,6 +1,6 @@
 import type { ArgumentOrigin } from '@provost/core'
 
-import type { TracedValue } from './data-flow-rule.ts'
+import type { TracedValue } from '../provenance/data-flow-rule.ts'
 
 /** Arguments, and sources of each, whose origin an approval request shows. */
 const mostArguments = 50

@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process'
+import process from 'node:process'
+
+import { displayText } from '@provost/core'
+
+import type { ExitCode, Invocation } from '../command/command.ts'
+import { exitCodes } from '../command/command.ts'
+import { agentsIn } from '../project/agent-file.ts'
+import { installed } from '../project/installed.ts'
+import { openStore } from '../project/open-store.ts'
+
+/** Milliseconds in which a run may finish its step when the server stops. */
+const graceMs = 2_000
+
+/** `provost dev FILE` */
+export async function dev(given: Invocation): Promise<ExitCode> {
+  return given.flag('no-reload') ? serveAgents(given) : watched()
+}
+
+/** Starts the same command line under `node --watch`, which restarts it when an imported file changes. */
+async function watched(): Promise<ExitCode> {
+  const [program = '', ...args] = process.argv.slice(1)
+  const watch = ['--watch', '--watch-preserve-output']
+  const child = spawn(process.execPath, [...process.execArgv, ...watch, program, ...args, '--no-reload'], {
+    stdio: 'inherit',
+  })
+  const stop = (signal: NodeJS.Signals): void => void child.kill(signal)
+  process.on('SIGINT', stop).on('SIGTERM', stop)
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code, signal) => resolve(code === 0 || signal !== null ? exitCodes.ok : exitCodes.failed))
+  })
+}
+
+async function serveAgents(given: Invocation): Promise<ExitCode> {
+  const { terminal } = given
+  const { createServer, serve } = await installed('@provost/server', () => import('@provost/server'))
+  const agents = await agentsIn(given.argument('FILE'))
+  const { store, name } = openStore(given, 'create')
+  const server = createServer({ agents, store })
+  const listening = await serve(server, { port: given.number('port') ?? 8080 })
+  const names = agents.map((agent) => agent.name)
+  if (terminal.json)
+    terminal.print(displayText({ url: listening.url, agents: names, store: name }, { limit: Infinity }))
+  else {
+    terminal.print(
+      `${terminal.bold(listening.url)}  agents: ${names.map((one) => displayText(one, { limit: 128 })).join(', ')}`,
+    )
+    terminal.note(
+      terminal.dim(`Store ${name}. POST ${listening.url}/api/agent/execute with { "input": "…" } starts a run.`),
+    )
+  }
+  await new Promise<void>((resolve) => process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve()))
+  await listening.close({ graceMs })
+  await store.close()
+  return exitCodes.ok
+}

@@ -1,0 +1,33 @@
+import type { ExitCode, Invocation } from '../command/command.ts'
+import { exitCodes } from '../command/command.ts'
+import { agentIn } from '../project/agent-file.ts'
+import type { OpenStore } from '../project/open-store.ts'
+import { askAtTerminal } from '../terminal/question.ts'
+import { argumentText } from '../terminal/waits.ts'
+import { deciderOf } from './decider.ts'
+import { followRun } from './follow-run.ts'
+import { readSession } from './recorded-session.ts'
+import { waitForLease } from './take-over.ts'
+
+/** Resumes the last run of a session with the agent of a file, and shows it. */
+export async function resumeSession(given: Invocation, { store }: OpenStore, file: string): Promise<ExitCode> {
+  const { terminal } = given
+  const { id, agent: name } = await readSession(store, given.argument('SESSION'))
+  const agent = await agentIn(file, name)
+  const interrupt = new AbortController()
+  await waitForLease(given, store, id)
+  const session = await agent.resumeSession(id, {
+    store,
+    ...(terminal.asks && { onApproval: askAtTerminal(terminal, deciderOf(given), interrupt.signal) }),
+  })
+  return followRun(terminal, { sessionId: id, stream: session.resume(), interrupt, file })
+}
+
+/** After a decision: resumes the run with the agent of `--agent`, or tells how to. */
+export async function continueRun(given: Invocation, opened: OpenStore): Promise<ExitCode> {
+  const file = given.value('agent')
+  if (file !== undefined) return resumeSession(given, opened, file)
+  given.terminal.note('The decision is stored. The run continues when a process with its agent resumes it:')
+  given.terminal.note(`  provost resume ${argumentText(given.argument('SESSION'))} FILE`)
+  return exitCodes.ok
+}

@@ -1,0 +1,42 @@
+import type { PendingWork } from '@provost/core'
+import { displayText, questionText } from '@provost/core'
+
+/** Returns the number of answers that a run waits for. */
+export function waitCount({ approvals, remoteCalls, uncertain, inputs }: PendingWork): number {
+  return approvals.length + remoteCalls.length + uncertain.length + inputs.length
+}
+
+/** Returns a line for each answer that a run waits for, and how to give it. */
+export function waitLines(
+  sessionId: string,
+  { approvals, remoteCalls, uncertain, inputs }: PendingWork,
+): readonly string[] {
+  const session = argumentText(sessionId)
+  return [
+    ...approvals.flatMap((wait) => [
+      `${questionText(wait)}${wait.batch === undefined ? '' : ` Batch ${displayText(wait.batch, { limit: 300 })}.`}`,
+      `  provost approve ${session} ${argumentText(wait.id)}`,
+      `  provost deny ${session} ${argumentText(wait.id)}`,
+    ]),
+    ...uncertain.flatMap(({ callId, toolName, input }) => [
+      `${name(toolName)} had started when its process died: its outcome is unknown. Input: ${shown(input)}`,
+      `  provost settle ${session} ${argumentText(callId)} done|retry|fail`,
+    ]),
+    ...inputs.map(({ toolName, message }) => `${name(toolName)} asks: ${shown(message)}`),
+    ...remoteCalls.map(({ toolName, input }) => `${name(toolName)} waits for its result. Input: ${shown(input)}`),
+  ]
+}
+
+/** Returns a text as one argument of a shell, safe to print and to copy. */
+export function argumentText(text: string): string {
+  const safe = displayText(text, { limit: 500 })
+  return /^[\w./:@%+=,-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", String.raw`'\''`)}'`
+}
+
+function name(toolName: string): string {
+  return displayText(toolName, { limit: 128 })
+}
+
+function shown(value: unknown): string {
+  return displayText(value, { limit: 1_000 })
+}

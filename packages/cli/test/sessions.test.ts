@@ -1,0 +1,166 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import type { Ended } from './provost-command.ts'
+import { desk, deskFile, ended, makePlace } from './provost-command.ts'
+
+/** What a command wrote as JSON lines. */
+const linesOf = (of: Ended | undefined) =>
+  (of?.out ?? '')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+
+const place = makePlace()
+const refunds = join(place.folder, 'refunds')
+const records = { REFUNDS: refunds }
+const made = (): readonly string[] => readFileSync(refunds, { encoding: 'utf8', flag: 'a+' }).split('\n').slice(0, -1)
+afterAll(() => place.remove())
+
+/** Runs of the sessions `later`, `both`, `mail` and `booked`. */
+let runs: readonly Ended[] = []
+beforeAll(async () => {
+  runs = await Promise.all([
+    place.provost('run', desk, 'refund it', '--session', 'later'),
+    place.provost('run', desk, 'both of them', '--session', 'both'),
+    place.provost('run', desk, 'read the mail', '--session', 'mail'),
+    place.provost('run', desk, 'book it', '--session', 'booked', '--json'),
+  ])
+})
+
+test('run ends with exit code 0, or 3 if it waits for an answer', () => {
+  expect(runs.map(({ code }) => code)).toEqual([3, 3, 0, 0])
+})
+
+test('run writes the answer to stdout, and what happened to stderr', async () => {
+  const { code, out, err } = await place.provost('run', `${deskFile}#clerk`, 'hello')
+  expect({ code, out }).toEqual({ code: 0, out: 'Hello from the clerk.\n' })
+  expect(err).toMatch(/^completed .*\nsession \S+\n$/)
+})
+
+test('run --json writes events, one a line, until the end of the run', () => {
+  const events = linesOf(runs[3])
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
+  expect(events[0]).toMatchObject({ type: 'agent.start', sessionId: 'booked' })
+  expect(events.at(-1)).toMatchObject({ type: 'agent.end', status: 'completed' })
+})
+
+test('a run that fails ends with exit code 1 and the error on stderr', async () => {
+  const { code, out, err } = await place.provost('run', desk, 'fail')
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(err).toContain('The model is down.')
+  expect(err).toContain('provost resume ')
+  expect(err).not.toContain('\u001b')
+})
+
+test('a call that another process approves runs once, when the session is resumed', async () => {
+  expect(runs[0]?.err).toMatch(/provost approve later \S+approval\/1\n/)
+  const approved = await place.provost('approve', 'later', '--by', 'ann')
+  expect(approved).toMatchObject({ code: 0, out: expect.stringContaining('Approved: refund (write)') })
+  expect(approved.err).toContain('provost resume later FILE')
+  expect(made()).toEqual([])
+  const again = await place.provost('deny', 'later')
+  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('already-decided') })
+
+  const resumed = await place.provostWith(records, 'resume', 'later', deskFile)
+  expect({ code: resumed.code, out: resumed.out }).toEqual({ code: 0, out: 'The refund is settled.\n' })
+  expect(made()).toEqual(['17'])
+  expect(resumed.err).toContain('refund: approve by ann')
+})
+
+test('of several questions one must be named; a denial has a reason, and --agent resumes at once', async () => {
+  const open = await place.provost('approve', 'both')
+  expect(open).toMatchObject({ code: 1, err: expect.stringContaining('has 2 open questions') })
+  const [first = '', second = ''] = open.err.match(/\S+\/approval\/1/g) ?? []
+  const denied = await place.provost('deny', 'both', second, '--reason', 'Over the limit', '--json')
+  expect(JSON.parse(denied.out)).toMatchObject({ sessionId: 'both', id: second, decision: 'deny' })
+
+  const before = made().length
+  const { code, out, err } = await place.provostWith(
+    records,
+    'approve',
+    'both',
+    first.replace(/,$/, ''),
+    '--agent',
+    deskFile,
+  )
+  expect(code).toBe(0)
+  expect(out).toContain('Both are settled.')
+  expect(made().slice(before)).toEqual(['17'])
+  expect(err).toContain('Over the limit')
+})
+
+test('runs lists the sessions of the store, and what waits', async () => {
+  const [all, failed] = await Promise.all([
+    place.provost('runs', '--json'),
+    place.provost('runs', '--status', 'failed', '--limit', '1'),
+  ])
+  const rows = linesOf(all)
+  expect(rows.find(({ id }) => id === 'booked')).toMatchObject({
+    status: 'idle',
+    agent: 'desk',
+    principal: 'local',
+    waits: 0,
+  })
+  expect(rows.map(({ updatedAt }) => updatedAt)).toEqual(
+    rows.map(({ updatedAt }) => updatedAt).toSorted((a, b) => b - a),
+  )
+  expect(failed.out).toMatch(/^SESSION +STATUS +AGENT +PRINCIPAL +AGE +WAITS\n\S+ +failed +desk +local +\d+\w\n$/)
+})
+
+test('show marks untrusted text with its source, and no text controls the terminal', async () => {
+  const [text, json] = await Promise.all([place.provost('show', 'mail'), place.provost('show', 'mail', '--json')])
+  const [, , run] = runs
+  expect(text.out).toContain('✓ mail [untrusted: mail] Hello ')
+  expect(text.out).toContain(String.raw`\u001b[2J\u001b]0;owned\u0007 \u009b31m \u202etxt.exe \u200b\u2028 end`)
+  for (const shown of [text.out, json.out, run?.out, run?.err]) {
+    expect(shown).not.toMatch(/[^\P{C}\n]|[\u2028\u2029]/u)
+  }
+  const results = linesOf(json).filter(({ type }) => type === 'tool.execute.end')
+  expect(results[0].output.value).toContain('\u001b[2J\u001b]0;owned\u0007 \u009b31m \u202e')
+})
+
+test('a session is exported, verified, imported as an untrusted record, and replayed', async () => {
+  const exported = await place.provost('export', 'booked')
+  const file = join(place.folder, 'booked.jsonl')
+  writeFileSync(file, exported.out)
+  const changed = join(place.folder, 'changed.jsonl')
+  writeFileSync(changed, exported.out.replaceAll('"confirmed"', '"impossible"'))
+  const [intact, tampered, fromStore, imported, replayed, outside] = await Promise.all([
+    place.provost('verify', file),
+    place.provost('verify', changed),
+    place.provost('verify', 'booked', '--json'),
+    place.provost('import', file, '--id', 'copy'),
+    place.provost('replay', 'booked', deskFile),
+    place.provost('export', 'booked', '--for', 'outside', '--output', 'outside.jsonl'),
+  ])
+  expect(intact).toMatchObject({ code: 0, out: expect.stringMatching(/^Valid: [1-9]\d* links/) })
+  expect(tampered).toMatchObject({ code: 1, err: expect.stringContaining('audit-invalid') })
+  expect(JSON.parse(fromStore.out)).toMatchObject({ ok: true, problems: [] })
+  expect(imported).toMatchObject({ code: 0, out: expect.stringContaining('labelled untrusted') })
+  expect(replayed).toMatchObject({ code: 0, out: expect.stringMatching(/^Same: \d+ entries\.\n$/) })
+  expect(outside.code).toBe(0)
+  expect(readFileSync(join(place.folder, 'outside.jsonl'), 'utf8')).not.toContain('principal')
+})
+
+test('a replay with another agent names the first difference', async () => {
+  const { code, err } = await place.provost('replay', 'booked', deskFile.replace('desk.ts', 'one-step.ts'))
+  expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('replay-differs') })
+})
+
+test('a run whose process was killed is resumed, and repeats only what may be repeated', async () => {
+  const looks = join(place.folder, 'looks')
+  const count = (): number => readFileSync(looks, { encoding: 'utf8', flag: 'a+' }).split('\n').length - 1
+  const hanging = place.start(['run', desk, 'look here', '--session', 'killed'], { LOOKS: looks, HANG: '1' })
+  const end = ended(hanging)
+  await expect.poll(count).toBe(1)
+  hanging.kill('SIGKILL')
+  expect((await end).code).toBe(null)
+
+  const { code, out, err } = await place.provostWith({ LOOKS: looks }, 'resume', 'killed', deskFile)
+  expect({ code, out }).toEqual({ code: 0, out: 'Seen.\n' })
+  expect(err).toContain('resumed')
+  expect(count()).toBe(2)
+})

@@ -1,0 +1,55 @@
+import { RunState } from '@provost/agent'
+import type { Agent } from '@provost/agent'
+import { createWorld, mortal } from '@provost/agent/test/crash/crash-world'
+import type { Death, World } from '@provost/agent/test/crash/crash-world'
+import type { RunResult } from '@provost/core'
+import { verifyAudit } from '@provost/governance'
+import { describe, expect, test } from 'vitest'
+
+import { full } from '../fixture/full.ts'
+import { desk, exportedLines, key, runDesk, textOfLines } from './audited-desk.ts'
+
+const sessionId = 'session'
+
+/** Resumes the run from the log, and answers what it asks. A call in doubt is not repeated. */
+async function goOn(agent: Agent, { store }: World): Promise<string> {
+  let offset = 0
+  let start: object | undefined
+  for await (const entry of store.read(sessionId)) {
+    offset = entry.offset
+    if (entry.type === 'run' && entry.op === 'started') start = { manifest: entry.manifest, runId: entry.runId }
+  }
+  if (!start) return (await runDesk(agent, sessionId)).sessionId
+  const state = { v: 1, ...start, agent: 'desk', cursor: { sessionId, ...start, offset } }
+  let result: RunResult = await agent.run(RunState.fromJSON(JSON.stringify(state), agent))
+  while (result.status === 'suspended') {
+    const { approvals, uncertain } = result.pending
+    result = await agent.run(result.state, {
+      approvals: approvals.map(({ id }) => ({ id, decision: 'approve', by: 'ann' })),
+      uncertain: uncertain.map(({ callId }) => ({ callId, decision: 'done', output: 'sent', by: 'ann' })),
+    })
+  }
+  return result.status
+}
+
+describe('an audit of a run whose process died after any append', () => {
+  test.for<Death>(['unanswered', 'unwritten', 'refused'])(
+    'verifies once another process has ended it: %s',
+    async (death) => {
+      const stride = full ? 1 : 4
+      let lives = 0
+      for (; ; lives += stride) {
+        const world = createWorld()
+        const { store, died } = mortal(world, lives, death)
+        await Promise.race([died, runDesk(desk(store), sessionId).catch(() => {})])
+        const stored = world.stored.length
+        await goOn(desk(mortal(world, Infinity, 'refused').store), world)
+        const { problems, links } = verifyAudit(textOfLines(await exportedLines(world.store, sessionId)), { key })
+        expect({ lives, problems }).toEqual({ lives, problems: [] })
+        expect(links).toBeGreaterThan(5)
+        if (world.stored.length === stored) break
+      }
+      expect(lives).toBeGreaterThan(20)
+    },
+  )
+})

@@ -1,0 +1,3 @@
+export { cedarRule } from './cedar-rule.ts'
+export type { CedarRule, CedarRuleOptions } from './cedar-rule.ts'
+export type { Fact } from './cedar-schema.ts'
