@@ -29,6 +29,8 @@ export const options: TestUserConfig = {
   expect: { poll: { timeout: 60_000, interval: 5 } },
   globalSetup: [join(root, 'scripts/test-folder.ts')],
   setupFiles: [join(root, 'scripts/test-setup.ts')],
+  // Those of a project that create-provost makes run in that project.
+  exclude: ['**/node_modules/**', '**/templates/**'],
   restoreMocks: true,
   unstubEnvs: true,
   unstubGlobals: true,

@@ -1,23 +1,18 @@
 import { execFile } from 'node:child_process'
-import {
-  copyFileSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
+
+import type { Outcome, Tarballs } from './matrix/packed.ts'
+import { pack, packedSettings } from './matrix/packed.ts'
 
 const help = `Installs the packed packages in an empty folder and uses them on each runtime.
 
 Usage: npm run matrix -- [options]
 
   --only NAME   runtimes whose name contains this; repeatable
+  --templates   instead: creates each template of create-provost, tests and starts it, on Node
   --write       writes the table into docs/runtimes.md
   --json        one JSON object on stdout, nothing else
   --help        this text
@@ -71,17 +66,11 @@ const traced: readonly Application[] = [
   { '@opentelemetry/api': '^1.10.0', '@opentelemetry/sdk-trace': '^3.1.1' },
 ].map((dependencies) => ({ program: 'telemetry.mjs', packed: ['provost', '@provost/telemetry'], dependencies }))
 
-/** What came of one check on one runtime. */
-interface Outcome {
-  readonly check: string
-  readonly ok: boolean
-  readonly seen?: string
-}
-
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       only: { type: 'string', multiple: true, default: [] },
+      templates: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -92,7 +81,9 @@ async function main(): Promise<void> {
     return
   }
   const asked = runtimes.filter(
-    ({ name }) => values.only.length === 0 || values.only.some((part) => name.includes(part)),
+    ({ name }) =>
+      (values.only.length === 0 || values.only.some((part) => name.includes(part))) &&
+      (!values.templates || name.startsWith('Node')),
   )
   if (asked.length === 0) {
     process.stderr.write(`--only names no runtime: ${runtimes.map(({ name }) => name).join(', ')}.\n`)
@@ -108,15 +99,10 @@ async function main(): Promise<void> {
   try {
     say('Packing the packages and installing them in empty folders.')
     const tarballs = await pack(folder)
-    const programs: { readonly file: string; readonly once?: true }[] = []
-    for (const [n, application] of [everyday, ...traced, typed, bundled].entries()) {
-      const file = await install(application, join(folder, String(n)), tarballs)
-      programs.push({ file, ...(application.once && { once: true }) })
-    }
+    const tries = values.templates ? await templateTries(folder, tarballs) : await applicationTries(folder, tarballs)
     const table = new Map<string, readonly Outcome[]>()
     for (const runtime of asked) {
-      const tried = programs.filter(({ once }) => !once || runtime.program === process.execPath)
-      const outcomes = (await Promise.all(tried.map(({ file }) => tryOn(runtime, file)))).flat()
+      const outcomes = (await Promise.all(tries.map((attempt) => attempt(runtime)))).flat()
       table.set(runtime.name, outcomes)
       const faults = outcomes.filter(({ ok }) => !ok)
       say(`${runtime.name}: ${outcomes.length - faults.length} of ${outcomes.length}`)
@@ -127,43 +113,43 @@ async function main(): Promise<void> {
     if (values.json)
       process.stdout.write(`${JSON.stringify({ bench: 'matrix', outcomes: Object.fromEntries(table) })}\n`)
     else process.stdout.write(`${rows}\n`)
-    if (values.write) writePage(rows)
+    if (values.write && !values.templates) writePage(rows)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** Packs the packages as for the registry. @returns the tarballs, by name of the package. */
-async function pack(folder: string): Promise<Readonly<Record<string, string>>> {
-  await run('pnpm', ['--filter', './packages/*', '-r', 'pack', '--pack-destination', folder], { cwd: root })
-  const tarballs: Record<string, string> = {}
-  for (const manifest of globSync('packages/*/package.json', { cwd: root })) {
-    const { name, version } = JSON.parse(readFileSync(join(root, manifest), 'utf8')) as {
-      name: string
-      version: string
-    }
-    tarballs[name] = `file:${join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)}`
+type Try = (runtime: Runtime) => Promise<readonly Outcome[]>
+
+async function applicationTries(folder: string, tarballs: Tarballs): Promise<readonly Try[]> {
+  const tries: Try[] = []
+  for (const [n, application] of [everyday, ...traced, typed, bundled].entries()) {
+    const file = await install(application, join(folder, String(n)), tarballs)
+    tries.push(async (runtime) =>
+      application.once && runtime.program !== process.execPath ? [] : tryOn(runtime, file),
+    )
   }
-  return tarballs
+  return tries
+}
+
+/** Loaded only here: it needs a browser. */
+async function templateTries(folder: string, tarballs: Tarballs): Promise<readonly Try[]> {
+  const { createTemplates, tryTemplate } = await import('./matrix/templates.ts')
+  const projects = await createTemplates(folder, tarballs)
+  return projects.map((project) => (runtime) => tryTemplate(runtime.program, project))
 }
 
 /** Makes an application whose packages of this repository are the packed ones. @returns the path of its program. */
 async function install(
   { program, packed, dependencies }: Application,
   folder: string,
-  tarballs: Readonly<Record<string, string>>,
+  tarballs: Tarballs,
 ): Promise<string> {
   mkdirSync(folder)
   const own = packed ? Object.fromEntries(packed.map((name) => [name, tarballs[name]])) : tarballs
   const manifest = { private: true, type: 'module', dependencies: { ...own, ...dependencies } }
-  const settings = {
-    overrides: tarballs,
-    nodeLinker: 'hoisted',
-    pmOnFail: 'ignore',
-    permissions: { esbuild: { build: false }, '@mongodb-js/zstd': { build: false }, 'node-liblzma': { build: false } },
-  }
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
-  writeFileSync(join(folder, 'pnpm-workspace.yaml'), JSON.stringify(settings))
+  writeFileSync(join(folder, 'pnpm-workspace.yaml'), packedSettings(tarballs))
   for (const name of [program, 'mcp-server.mjs']) copyFileSync(join(home, name), join(folder, name))
   await run('pnpm', ['install', '--prefer-offline'], { cwd: folder })
   return join(folder, program)

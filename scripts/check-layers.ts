@@ -67,6 +67,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'code-mode': ['engine', 'worker', 'sandbox', 'tool'],
   server: ['options', 'http', 'stream', 'sessions', 'requests', 'approvals', 'api', 'ui', 'a2a', 'server'],
   client: [],
+  'create-provost': [],
   cli: ['command', 'terminal', 'project', 'session', 'commands'],
   teams: [],
   replay: [],

@@ -86,3 +86,10 @@ test.each(guides)('the code of %s stands in an example, which the tests run', (p
   const blocks = [...read(page).matchAll(/^```ts\n(.*?)\n```$/gms)].map(([, block = '']) => block)
   expect(blocks.filter((block) => !examples.some((example) => example.includes(block)))).toEqual([])
 })
+
+test('the code of the page on recipes stands in a recipe, which full runs of the tests start', () => {
+  const recipes = globSync('examples/recipes/*', { cwd: root, exclude: ['**/node_modules'] }).map(read)
+  const blocks = [...read('docs/guide/recipes.md').matchAll(/^```\w+\n(.*?)\n```$/gms)].map(([, block = '']) => block)
+  expect(blocks.length).toBe(7)
+  expect(blocks.filter((block) => !recipes.some((recipe) => recipe.includes(block)))).toEqual([])
+})

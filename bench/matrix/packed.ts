@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '../..')
+
+/** What came of one check on one runtime. */
+export interface Outcome {
+  readonly check: string
+  readonly ok: boolean
+  readonly seen?: string
+}
+
+/** Tarballs of the packages of this repository, by name: `file:` specifiers. */
+export type Tarballs = Readonly<Record<string, string>>
+
+/** Packs the packages as for the registry. */
+export async function pack(folder: string): Promise<Tarballs> {
+  await run('pnpm', ['--filter', './packages/*', '-r', 'pack', '--pack-destination', folder], { cwd: root })
+  const tarballs: Record<string, string> = {}
+  for (const manifest of globSync('packages/*/package.json', { cwd: root })) {
+    const { name, version } = JSON.parse(readFileSync(join(root, manifest), 'utf8')) as {
+      name: string
+      version: string
+    }
+    tarballs[name] = `file:${join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)}`
+  }
+  return tarballs
+}
+
+/** The content of a `pnpm-workspace.yaml` under which the packages of this repository are the packed ones. */
+export function packedSettings(tarballs: Tarballs): string {
+  return JSON.stringify({
+    overrides: tarballs,
+    nodeLinker: 'hoisted',
+    pmOnFail: 'ignore',
+    permissions: { esbuild: { build: false }, '@mongodb-js/zstd': { build: false }, 'node-liblzma': { build: false } },
+  })
+}

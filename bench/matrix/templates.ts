@@ -1,0 +1,104 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+import { tryChatPage } from './chat-page.ts'
+import type { Outcome, Tarballs } from './packed.ts'
+import { packedSettings } from './packed.ts'
+
+const run = promisify(execFile)
+
+/** A template, and what its `npm start` prints. */
+const templates = [
+  { name: 'script', prints: /Order 17 was sent on Monday\.\ncompleted\n$/u },
+  { name: 'server', prints: /^Open http:/u },
+  {
+    name: 'team',
+    prints: /billing asks: may I refund \{"orderId":"17","euros":80\}\?\nAnswer with: .*--approve \S+\n$/u,
+  },
+] as const
+
+/** A project that was created and installed: its template and its folder. */
+export interface InstalledTemplate {
+  readonly name: string
+  readonly prints: RegExp
+  readonly folder: string
+}
+
+/** Creates a project of each template with the packed create-provost, and installs the packed packages there. */
+export async function createTemplates(folder: string, tarballs: Tarballs): Promise<readonly InstalledTemplate[]> {
+  const maker = join(folder, 'create-provost')
+  mkdirSync(maker)
+  await installIn(maker, tarballs, { private: true, dependencies: { 'create-provost': tarballs['create-provost'] } })
+  return Promise.all(
+    templates.map(async ({ name, prints }) => {
+      const project = join(folder, `my-${name}`)
+      const args = ['--name', project, '--template', name, '--yes', '--no-install', '--json']
+      await run(join(maker, 'node_modules/.bin/create-provost'), args)
+      await installIn(project, tarballs)
+      return { name, prints, folder: project }
+    }),
+  )
+}
+
+async function installIn(folder: string, tarballs: Tarballs, manifest?: object): Promise<void> {
+  if (manifest) writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  writeFileSync(join(folder, 'pnpm-workspace.yaml'), packedSettings(tarballs))
+  await run('pnpm', ['install', '--prefer-offline'], { cwd: folder })
+}
+
+/** Runs the tests, the type check and the program of a project with a version of Node. */
+export async function tryTemplate(node: string, project: InstalledTemplate): Promise<readonly Outcome[]> {
+  const { name, folder } = project
+  const { PROVOST_MODEL: _, ...rest } = process.env
+  const env = { ...rest, PATH: `${dirname(node)}${delimiter}${rest['PATH'] ?? ''}`, PORT: '0', STORE: ':memory:' }
+  const script = async (task: string): Promise<string> => {
+    const { stdout } = await run(node, ['--run', task], { cwd: folder, env, timeout: 120_000 })
+    return stdout
+  }
+  return [
+    await outcome(`${name}: its tests`, () => script('test')),
+    await outcome(`${name}: its types`, () => script('types')),
+    await outcome(`${name}: it starts`, () => started(node, project, env)),
+  ]
+}
+
+/** Starts a project as its README says, and compares what it prints. A server is used by a browser, and stopped. */
+async function started(
+  node: string,
+  { name, prints, folder }: InstalledTemplate,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const child = spawn(node, ['--run', 'start'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  let out = ''
+  let err = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const printed = new Promise<void>((resolve) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text
+      if (name === 'server') resolve()
+    })
+    void closed.then(() => resolve())
+  })
+  try {
+    await printed
+    if (!prints.test(out)) throw new Error(`It printed ${JSON.stringify(out)}. ${err}`)
+    if (name === 'server') await tryChatPage(out.trim().replace('Open ', ''))
+  } finally {
+    // `node --run` does not pass signals on, so its whole group gets it.
+    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
+    await closed
+  }
+}
+
+async function outcome(check: string, attempt: () => Promise<unknown>): Promise<Outcome> {
+  try {
+    await attempt()
+    return { check, ok: true }
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { readonly stdout?: string; readonly stderr?: string }
+    return { check, ok: false, seen: `${String(error)} ${stdout} ${stderr}`.slice(0, 2_000) }
+  }
+}

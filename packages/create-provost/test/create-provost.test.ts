@@ -1,0 +1,146 @@
+import { spawn } from 'node:child_process'
+import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+
+import { describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'create-provost-'))
+
+interface Outcome {
+  readonly out: string
+  readonly err: string
+  readonly code: number | null
+}
+
+async function run(cwd: string, ...args: readonly string[]): Promise<Outcome> {
+  const { PROVOST_MODEL: _, NODE_OPTIONS: __, NODE_TEST_CONTEXT: ___, ...env } = process.env
+  const child = spawn(process.execPath, ['--conditions=@provost/source', ...args], { cwd, env, stdio: 'pipe' })
+  child.stdin.end()
+  const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), closed])
+  return { out, err, code }
+}
+
+const create = (...args: readonly string[]) => run(folder, join(root, 'src/main.ts'), ...args)
+const manifest = (project: string) => JSON.parse(readFileSync(join(folder, project, 'package.json'), 'utf8'))
+
+describe.concurrent('a project', () => {
+  test.each(['script', 'server', 'team'])(
+    'of the template %s has all its files, named and filled in',
+    async (template) => {
+      const name = `my-${template}`
+      const { out, code } = await create(name, '--template', template, '--provider', 'openai', '--no-install', '--json')
+      expect(code).toBe(0)
+      const { files, installed } = JSON.parse(out)
+      expect(installed).toBe(false)
+      expect(readdirSync(join(folder, name)).toSorted()).toEqual(files)
+      expect(files).toEqual(expect.arrayContaining(['.env.example', '.gitignore', 'README.md', 'package.json']))
+      for (const file of files) expect(readFileSync(join(folder, name, file), 'utf8')).not.toMatch(/\{\{\w+\}\}/)
+      expect(readFileSync(join(folder, name, 'README.md'), 'utf8')).toMatch(new RegExp(`^# ${name}\n`))
+      expect(readFileSync(join(folder, name, '.env.example'), 'utf8')).toMatch(/=openai\/.*\nOPENAI_API_KEY=$/m)
+      const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+      const made = manifest(name)
+      expect(made.name).toBe(name)
+      expect(made.dependencies).toMatchObject({ provost: `^${version}`, '@ai-sdk/openai': expect.any(String) })
+      expect(Object.values(made.dependencies)).not.toContain('*')
+    },
+  )
+
+  test('without a provider installs none, and its README says which package to add', async () => {
+    await create('--name', 'plain', '--template', 'script', '--no-install')
+    expect(Object.keys(manifest('plain').dependencies)).toEqual(['provost'])
+    expect(readFileSync(join(folder, 'plain/README.md'), 'utf8')).toContain('npm install @ai-sdk/anthropic')
+  })
+
+  test('has the defaults with --yes', async () => {
+    const { out } = await create('--yes', '--no-install')
+    expect(out).toContain('cd my-agent')
+    expect(manifest('my-agent').name).toBe('my-agent')
+  })
+
+  test('may be in a deeper folder that does not exist yet, or in an empty one', async () => {
+    mkdirSync(join(folder, 'empty'))
+    expect(await create('empty', '--template=script', '--no-install')).toMatchObject({ code: 0 })
+    expect(await create('a/b/deep', '--template=script', '--no-install')).toMatchObject({ code: 0 })
+    expect(manifest('a/b/deep').name).toBe('deep')
+  })
+
+  test('never overwrites: a folder with a file is rejected and unchanged', async () => {
+    mkdirSync(join(folder, 'taken'))
+    writeFileSync(join(folder, 'taken/.hidden'), 'mine')
+    const { code, out } = await create('taken', '--template=script', '--no-install', '--json')
+    expect(code).toBe(1)
+    expect(JSON.parse(out).error.code).toBe('not-empty')
+    expect(readdirSync(join(folder, 'taken'))).toEqual(['.hidden'])
+  })
+
+  test('is rejected where a file has its name', async () => {
+    writeFileSync(join(folder, 'file'), 'mine')
+    const { code, err } = await create('file', '--template=script', '--no-install')
+    expect(code).toBe(1)
+    expect(err).toContain('not a folder')
+    expect(readFileSync(join(folder, 'file'), 'utf8')).toBe('mine')
+  })
+
+  test('whose name is no package name is rejected before its folder exists', async () => {
+    for (const name of ['My Agent', '.hidden', 'node_modules', 'x'.repeat(300)]) {
+      const { code, out } = await create('--name', name, '--template=script', '--no-install', '--json')
+      expect(code).toBe(1)
+      expect(JSON.parse(out).error.code).toBe('invalid-option')
+    }
+    expect(readdirSync(folder)).not.toContain('My Agent')
+  })
+})
+
+describe.concurrent('invalid arguments end with exit code 2, and name what is wrong', () => {
+  test.each([
+    [['--template', 'nest'], 'script, server, team'],
+    [['x', '--template=script', '--provider', 'acme'], 'none, anthropic, openai'],
+    [['--frozen'], '--frozen'],
+    [['a', 'b'], 'More than one folder'],
+    [['a', '--name', 'b'], 'More than one folder'],
+    [[], 'no terminal to ask in'],
+  ])('%j', async (args, words) => {
+    const { code, err } = await create(...args, '--no-install')
+    expect(code).toBe(2)
+    expect(err).toContain(words)
+    expect(err).toMatch(/--help|--yes/)
+  })
+})
+
+test('--help and --version answer', async () => {
+  expect(await create('--help')).toMatchObject({ code: 0, out: expect.stringContaining('--template') })
+  expect(await create('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+})
+
+// The templates themselves, in one process, whose packages are those of the workspace. A created project has the same code.
+test('the templates pass their own tests', async () => {
+  const files = globSync('*/*.test.ts', { cwd: join(root, 'templates') })
+  expect(files.length).toBe(3)
+  const { out, code } = await run(
+    join(root, 'templates'),
+    '--test',
+    '--test-isolation=none',
+    '--test-reporter=tap',
+    ...files,
+  )
+  expect([code, out.match(/^# fail .*$/m)?.[0]]).toEqual([0, '# fail 0'])
+  expect(Number(/^# pass (\d+)$/m.exec(out)?.[1])).toBe(9)
+})
+
+test('the versions in templates are those of this repository', () => {
+  const catalog = readFileSync(join(root, '../../pnpm-workspace.yaml'), 'utf8')
+  const versionOf = (name: string) => new RegExp(`^  '?${name}'?: (\\S+)$`, 'm').exec(catalog)?.[1]
+  for (const template of ['script', 'server', 'team']) {
+    const { devDependencies } = JSON.parse(readFileSync(join(root, 'templates', template, 'package.json'), 'utf8'))
+    for (const [name, version] of Object.entries(devDependencies))
+      expect([name, version]).toEqual([name, versionOf(name)])
+  }
+  const choices = readFileSync(join(root, 'src/choices.ts'), 'utf8')
+  for (const [, name = '', version] of choices.matchAll(/package: '([^']+)',\s+version: '([^']+)'/g))
+    expect([name, version]).toEqual([name, versionOf(name)])
+})
