@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 
+import type { Command } from '../src/command/command.ts'
 import { commands } from '../src/commands/command-table.ts'
 import { deskFile, makePlace } from './provost-command.ts'
 
@@ -19,7 +20,7 @@ test('without a command the help is shown, and --version prints the version', as
   expect(version).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), err: '' })
 })
 
-const parsed = commands.filter((command) => !('readsArguments' in command))
+const parsed = commands.filter((command): command is Command => !('readsArguments' in command))
 
 test.each(parsed)('$name --help shows its arguments, options and examples', async (command) => {
   const { code, out } = await place.provost(command.name, '--help')
