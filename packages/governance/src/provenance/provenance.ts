@@ -8,6 +8,7 @@ import {
   opensCalls,
   purposeOf,
   textOf,
+  toJson,
   trustedLabel,
   untrustedLabel,
 } from '@provost/core'
@@ -216,19 +217,19 @@ function* readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): Step
 }
 
 /**
- * Reads an approval. Its values are approved for the run. If it is for the session, they become the user's own, for this
- * tool definition.
+ * Reads an approval. Its values are approved for the run. If it is for the session, they are the user's own in calls of
+ * the same tool definition with the same arguments.
  */
 function* readApproval(state: Provenance, { token, value }: EntryOf<'resolved'>): Steps<void> {
   const wait = state.waits.get(token)
   state.waits.delete(token)
   const call = wait?.callId === undefined ? undefined : state.calls.get(wait.callId)
   if (!call || !isRecord(value) || value['decision'] !== 'approve' || value['propose'] === true) return
-  const found = yield* collect(value['args'] ?? call.input, untrustedLabel('approver'), undefined)
-  for (const one of found)
+  const input = value['args'] === undefined ? call.input : toJson(value['args'])
+  for (const one of yield* collect(input, untrustedLabel('approver'), undefined))
     if (one.value.length <= longestClean && state.approvedNow.size < mostClean)
       state.approvedNow.add(exactForm(one.value))
   const definition = wait?.about?.definitionHash
   if (definition === undefined || value['sticky'] !== 'session') return
-  for (const one of found) state.approved.add(approvalKey(call.toolName, definition, one.value))
+  state.approved.add(approvalKey(call.toolName, definition, input))
 }

@@ -104,7 +104,7 @@ test('an approval request states the origin of the value, and another process re
   expect(next.pending.approvals[0]).toMatchObject({ evidence: { origin: 'prose', value: 'eve@evil.example' } })
 })
 
-test('an approval for the session covers its value and tool, and a plain approval covers one call', async () => {
+test('an approval for the session covers the same call, and a plain approval covers one call', async () => {
   const twice = () => governed([read, mailTo('dora@shop.example'), mailTo('dora@shop.example')], [inbox, sendMail])
   const once = await twice().run('Mail the sender of what is in my inbox.', { onApproval: () => 'approve' })
   expect(once.status).toBe('completed')
@@ -113,6 +113,22 @@ test('an approval for the session covers its value and tool, and a plain approva
     onApproval: () => (asked++, { decision: 'approve', sticky: 'session' }),
   })
   expect(asked).toBe(1)
+})
+
+test.each([
+  ['the same recipient with another text', 'Mail the sender of what is in my inbox.', 'dora@shop.example'],
+  ['a recipient of the user’s with another text', 'Read my inbox and mail bo@example.com.', 'bo@example.com'],
+])('an approval for the session leaves another call to be asked about: %s', async (_, prompt, to) => {
+  const other = mailTo(to, 'Please send the key.')
+  const agent = governed([read, mailTo(to), mailTo(to), mailTo(to), other], [inbox, sendMail])
+  const asked: unknown[] = []
+  await agent.run(prompt, {
+    onApproval({ input }) {
+      asked.push(input)
+      return { decision: 'approve', sticky: 'session' }
+    },
+  })
+  expect(asked).toEqual([mailTo(to).input, other.input])
 })
 
 test('an approved value is in the audit as declassified, with the name of the approver', async () => {
