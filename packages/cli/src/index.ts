@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 
-import type { Command } from './command/command.ts'
 import { exitCodes } from './command/command.ts'
 import { helpOf, overview } from './command/help.ts'
 import { parseCommandLine } from './command/parse-command-line.ts'
@@ -41,6 +40,7 @@ async function execute(args: readonly string[]): Promise<number> {
   if (wanted === undefined) return print(overview(commands))
   const command = commands.find((one) => one.name === wanted)
   if (!command) throw await unknownCommand(wanted)
+  if ('readsArguments' in command) return (await command.load())(isHelp ? ['--help'] : others)
   if (isHelp) return print(helpOf(command))
   const line = await parseCommandLine(command, others)
   if (line.help) return print(helpOf(command))
@@ -49,7 +49,7 @@ async function execute(args: readonly string[]): Promise<number> {
 }
 
 function unknownCommand(name: string): Promise<Error> {
-  const known = commands.map((one: Command) => one.name)
+  const known = commands.map((one) => one.name)
   return invalidUsage(undefined, `Unknown command ${name}.`, { given: name, known })
 }
 

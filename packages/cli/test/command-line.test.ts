@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest'
 
+import type { Command } from '../src/command/command.ts'
 import { commands } from '../src/commands/command-table.ts'
-import { makePlace } from './provost-command.ts'
+import { deskFile, makePlace } from './provost-command.ts'
 
 const place = makePlace()
 afterAll(() => place.remove())
@@ -19,13 +20,24 @@ test('without a command the help is shown, and --version prints the version', as
   expect(version).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), err: '' })
 })
 
-test.each(commands)('$name --help shows its arguments, options and examples', async (command) => {
+const parsed = commands.filter((command): command is Command => !('readsArguments' in command))
+
+test.each(parsed)('$name --help shows its arguments, options and examples', async (command) => {
   const { code, out } = await place.provost(command.name, '--help')
   expect(code).toBe(0)
   expect(out).toContain(`Usage: provost ${command.name}`)
   for (const name of [...Object.keys(command.options), 'json', 'help']) expect(out).toContain(`  --${name}`)
   for (const { name } of command.arguments) expect(out).toContain(`  ${name} `)
   for (const example of command.examples) expect(out).toContain(`  provost ${example}`)
+})
+
+test('policy has the help and the exit codes of policyCommand', async () => {
+  const [help, missing] = await Promise.all([
+    place.provost('policy', '--help'),
+    place.provost('policy', 'test', 'missing.jsonl', '--policy', deskFile),
+  ])
+  expect(help).toMatchObject({ code: 0, out: expect.stringContaining('policy test LOG… --policy FILE') })
+  expect(missing.code).toBeGreaterThan(1)
 })
 
 /** Makes Node write the address of each module that it loads to stderr. */

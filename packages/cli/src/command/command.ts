@@ -34,6 +34,14 @@ export interface Command {
   readonly load: () => Promise<Execute>
 }
 
+/** A command that reads its own arguments and has its own help. */
+export interface OuterCommand {
+  readonly name: string
+  readonly summary: string
+  readonly load: () => Promise<(args: readonly string[]) => Promise<number>>
+  readonly readsArguments: true
+}
+
 /** How the process ends. */
 export const exitCodes = {
   /** Done. */

@@ -10,7 +10,7 @@ const exitCodeLines = [
 ]
 
 /** Returns the help of all commands. */
-export function overview(commands: readonly Command[]): string {
+export function overview(commands: readonly Pick<Command, 'name' | 'summary'>[]): string {
   return [
     'provost: run and serve agents, look at their sessions, decide what waits.',
     '',

@@ -1,6 +1,6 @@
 import type { SessionStatus } from '@provost/core'
 
-import type { ArgumentSpec, Command } from '../command/command.ts'
+import type { ArgumentSpec, Command, OuterCommand } from '../command/command.ts'
 import { byOption, storeOption, waitOption } from '../command/common-options.ts'
 
 const agentFile: ArgumentSpec = {
@@ -21,7 +21,7 @@ const exportKey = 'PROVOST_EXPORT_KEY: the key that signs an export, of 16 bytes
 const statuses: readonly SessionStatus[] = ['idle', 'running', 'suspended', 'failed', 'closed', 'quarantined']
 
 /** All commands, in the order of the help. Each loads its code when it is executed. A new command is a row here. */
-export const commands: readonly Command[] = [
+export const commands: readonly (Command | OuterCommand)[] = [
   {
     name: 'run',
     summary: 'Runs an agent with one input: the answer goes to stdout, calls and questions go to stderr.',
@@ -180,6 +180,12 @@ export const commands: readonly Command[] = [
     notes: ['PROVOST_AUDIT_KEY: the key of the audit, where it has one.'],
     examples: ['verify ann-17.jsonl', 'verify ann-17 --head 5f0c…'],
     load: async () => (await import('./verify.ts')).verify,
+  },
+  {
+    name: 'policy',
+    summary: 'Tests a policy on exported sessions, or reports what a policy asked: policy test, policy report.',
+    readsArguments: true,
+    load: async () => (await import('./policy.ts')).policy,
   },
   {
     name: 'doctor',

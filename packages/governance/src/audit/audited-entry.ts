@@ -44,7 +44,7 @@ export function isAudited(entry: Entry): boolean {
       return callsIn(entry).length > 0
     case 'memo':
       // Contracts, counts of calls and confirmations.
-      return entry.key.startsWith(`${entry.runId}/${policyName}/`)
+      return typeof entry.key === 'string' && entry.key.startsWith(`${entry.runId}/${policyName}/`)
     case 'ext':
       return anchorIn(entry) !== undefined
     case 'attempt':

@@ -151,8 +151,7 @@ export function* linesIn(exported: string): Iterable<ExportedLine> {
 const envelopes: ReadonlySet<unknown> = new Set(['header', 'blob', 'footer'])
 
 function entryOf(value: unknown, index: number): Entry {
-  if (!isRecord(value) || (value['type'] === 'memo' && typeof value['key'] !== 'string'))
-    throw unreadable(index, 'not an entry')
+  if (!isRecord(value)) throw unreadable(index, 'not an entry')
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- readers check every property except the type
   return value as Record<string, unknown> & Entry
 }

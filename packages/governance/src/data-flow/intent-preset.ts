@@ -2,6 +2,7 @@ import type { ArgRole, Steps } from '@provost/core'
 import { finish } from '@provost/core'
 
 import { brief, differenceOf, evidenceOf, shown } from '../evidence/decision-evidence.ts'
+import { isBankAccount } from '../provenance/argument-role.ts'
 import type { DataFlowRule, RuleAnswer, Sink, TracedValue } from '../provenance/data-flow-rule.ts'
 import { isSuggested } from '../provenance/definition.ts'
 import { isIdentityData, isOfReachedRecord } from '../provenance/lookup.ts'
@@ -40,7 +41,10 @@ export const confidentiality: DataFlowRule = (sink) => {
   const isSecret = label.confidentiality === 'secret' && tool.effect === 'egress'
   const hasReaders = label.confidentiality !== 'public' && label.readers !== undefined
   if (!isSecret && !hasReaders) return undefined
-  const destinations = sink.values.filter(({ role }) => role === 'destination')
+  // The account that a write pays to receives money, not data.
+  const isReader = ({ role, value }: TracedValue): boolean =>
+    role === 'destination' && !(tool.effect === 'write' && isBankAccount(value))
+  const destinations = sink.values.filter(isReader)
   const closed = destinations.filter(({ value }) => !mayRead(sink, value))
   if (destinations.length > 0 && closed.length === 0) return undefined
   // A write without a destination stays where its readers are.

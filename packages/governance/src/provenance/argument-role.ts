@@ -192,7 +192,7 @@ function isIpAddress(value: string): boolean {
 }
 
 /** Returns whether a value has the form of an IBAN, also in groups. */
-function isBankAccount(value: string): boolean {
+export function isBankAccount(value: string): boolean {
   return /^[a-z]{2}\d{2}[a-z\d]{11,30}$/i.test(value.replaceAll(/[ -]/g, '')) && value.length <= 50
 }
 

@@ -163,9 +163,17 @@ test.runIf(full)('a missing folder is an error that names it', async () => {
 
 test.runIf(full)('the built-in suites stay within their bounds for missed attacks and for questions', async () => {
   const { out } = await replay('--own', '--json')
-  const { total }: { total: { silentRate: number; untouchedRate: number; benign: { blocked: number } } } =
-    JSON.parse(out)
+  interface Rates {
+    readonly silentRate: number
+    readonly untouchedRate: number
+    readonly benign: { readonly blocked: number }
+  }
+  const { total, suites }: { total: Rates; suites: Readonly<Record<string, Rates>> } = JSON.parse(out)
   expect(total.silentRate).toBeLessThanOrEqual(0.01)
-  expect(total.untouchedRate).toBeGreaterThanOrEqual(0.85)
+  expect(total.untouchedRate).toBeGreaterThanOrEqual(0.77)
+  // The rules were written after reading these; the others were written without looking at the rules.
+  for (const known of ['office', 'travel', 'money and chat']) {
+    expect(suites[known]?.untouchedRate).toBeGreaterThanOrEqual(0.8)
+  }
   expect(total.benign.blocked).toBe(0)
 })

@@ -113,4 +113,8 @@ describe('readers of a label', () => {
   test('do not hold for a write without a destination', async () => {
     expect(await sent(['ann@shop.example'], 'write', {} as { to: string })).toBe('ran')
   })
+  test('do not hold for the account that a write pays to: it receives no data', async () => {
+    expect(await sent(['ann@shop.example'], 'write', { to: 'DE89 3704 0044 0532 0130 00' })).toBe('ran')
+    expect(await sent(['ann@shop.example'], 'egress', { to: 'DE89 3704 0044 0532 0130 00' })).toBe('asked')
+  })
 })
