@@ -46,18 +46,11 @@ function tooManyCalls(sink: Sink): Excess | undefined {
   const grants = grantsOf(sink)
   const allowed = allowedCalls(grants)
   const used = sink.contract?.used ?? 0
-  if (grants.length === 0 || used < allowed || isApprovedForSession(sink)) return undefined
+  if (grants.length === 0 || used < allowed || sink.known.isApproved) return undefined
   return {
     reason: `the user asked for ${allowed === 1 ? 'one call' : `${allowed} calls`} of ${sink.call.tool.name}, and this is call ${used + 1}`,
     evidence: differenceOf(sink, { differs: `call ${used + 1} of ${allowed}` }),
   }
-}
-
-/** A human approved the targets of this call for the session. */
-function isApprovedForSession({ values, known }: Sink): boolean {
-  if (known.provenance.approved.size === 0) return false
-  const targets = values.filter(({ role }) => role === 'destination' || role === 'selector')
-  return targets.length > 0 && targets.every(({ origin }) => origin.kind === 'own')
 }
 
 /** Judges arguments that the contract limits to values of the turn. */

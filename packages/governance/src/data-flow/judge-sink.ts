@@ -148,7 +148,7 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
   if (!provenance)
     throw new ProvostError('empty-log', 'The log is empty, so the data-flow policy cannot judge the call.')
   const turn = policy.turns.turnOf(ctx)
-  const known = knowledgeOf(provenance, ctx, turn.confirmed)
+  const known = knowledgeOf(provenance, call, ctx, turn.confirmed)
   const tracing = ctx.inTurns(traced(provenance, known, call, ctx))
   const { values, hits } = isPromise(tracing) ? await tracing : tracing
   // The runtime replaces secret tokens in tool arguments only, not in answers.

@@ -1,4 +1,4 @@
-import type { ArgRole, HookContext, Message, Steps, ToolInfo } from '@provost/core'
+import type { ArgRole, HookContext, Message, Steps, ToolCall, ToolInfo } from '@provost/core'
 import { isRecord, textOf } from '@provost/core'
 
 import { longText } from '../text/long-text.ts'
@@ -37,6 +37,8 @@ export interface Knowledge {
   readonly userTexts: readonly string[]
   /** Answers of the agent that the user read and agreed to in the present turn, in exact form. */
   readonly confirmed: readonly string[]
+  /** Whether a human approved the call with these arguments for the session. */
+  readonly isApproved: boolean
   /** The names in the user's messages, in lower case. */
   readonly userNames: ReadonlySet<string>
   readonly instructions: string
@@ -57,15 +59,22 @@ function userTextOf(message: Message): string {
   return form
 }
 
-/** Returns the state that calls are judged by at this point of a run. */
-export function knowledgeOf(provenance: Provenance, ctx: HookContext, confirmed: readonly string[] = []): Knowledge {
+/** Returns the state that a call is judged by at this point of a run. */
+export function knowledgeOf(
+  provenance: Provenance,
+  { tool, input }: ToolCall,
+  ctx: HookContext,
+  confirmed: readonly string[],
+): Knowledge {
+  const { approved } = provenance
   return {
+    isApproved: approved.size > 0 && approved.has(approvalKey(tool.name, definitionHash(tool), input)),
     provenance,
     userTexts: ctx.intent.map(userTextOf),
     confirmed: confirmed.map(exactForm),
     userNames: new Set(ctx.intent.flatMap(userNamesIn)),
     instructions: exactForm(ctx.instructions),
-    tools: new Map(ctx.tools.map((tool) => [tool.name, tool])),
+    tools: new Map(ctx.tools.map((one) => [one.name, one])),
     definitions: definitionsOf(ctx.tools),
   }
 }
@@ -81,8 +90,7 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
     (bare !== exact && isOwn(bare, known)) ||
     known.confirmed.some((text) => holds(text, exact)) ||
     isFrozen(exact, known) ||
-    (known.provenance.approved.size > 0 &&
-      known.provenance.approved.has(approvalKey(tool.name, definitionHash(tool), value)))
+    known.isApproved
   ) {
     return { kind: 'own' }
   }
@@ -91,7 +99,7 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
   if (isClean(exact, known)) return { kind: 'trusted' }
   const { trusted, untrusted, leaves } = known.provenance
   for (const source of yield* sourcesWithSteps(trusted, exact))
-    if (vouchesFor(source, exact, known)) return { kind: 'trusted' }
+    if (vouchesFor(source, exact)) return { kind: 'trusted' }
   const loose = isLong ? yield* looseFormSteps(value) : looseForm(value)
   const found = leaves.get(loose) ?? []
   const fields = found.filter(({ systemMade }) => systemMade)
@@ -124,11 +132,9 @@ function toolTextOf(tool: ToolInfo): string {
   return said
 }
 
-/** Returns whether a trusted result vouches for a value. A value that only repeats the call's input counts for lookups alone. */
-function vouchesFor({ inputText, wholeValues, call }: Source, exact: string, { tools }: Knowledge): boolean {
-  if (!holds(inputText, exact)) return true
-  const effect = call && tools.get(call.toolName)?.effect
-  return wholeValues.has(exact) && (effect === 'read' || effect === 'none')
+/** Returns whether a trusted result vouches for a value: a value from the call's input may be an echo of it. */
+function vouchesFor({ inputText }: Source, exact: string): boolean {
+  return !holds(inputText, exact)
 }
 
 /** Characters of the shortest value that a script vouches for: shorter ones occur in too many scripts. */

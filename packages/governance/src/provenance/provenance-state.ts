@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto'
+
 import type { Entry, EntryOf, Json, Label } from '@provost/core'
+import { canonicalJson } from '@provost/core'
 
 import type { TaintIndex } from '../taint/taint-index.ts'
 import { createTaintIndex } from '../taint/taint-index.ts'
-import { exactForm } from '../wording/exact-form.ts'
 import type { LeafIndex } from './leaf.ts'
 import type { SourceIndex } from './source.ts'
 
@@ -12,7 +14,7 @@ export interface Provenance extends LeafIndex {
   readonly untrusted: SourceIndex
   /** Finds spans of untrusted text, verbatim or rewritten. */
   readonly index: TaintIndex
-  /** Keys of tool, definition and value that a human approved for the rest of the session. */
+  /** Keys of the calls that a human approved for the rest of the session. */
   readonly approved: Set<string>
   /** Whether the session has read data labelled secret. */
   secretRead: boolean
@@ -76,7 +78,7 @@ export function noteLabel(state: Provenance, label: Label): void {
   if (label.integrity === 'untrusted') state.untrustedRead = true
 }
 
-/** Returns the key of an approved value. */
-export function approvalKey(toolName: string, definitionHash: string, value: string): string {
-  return `${toolName}\n${definitionHash}\n${exactForm(value)}`
+/** Returns the key of an approved call. An approval covers the same tool definition with the same arguments. */
+export function approvalKey(toolName: string, definitionHash: string, input: Json): string {
+  return hash('sha256', canonicalJson([toolName, definitionHash, input]))
 }

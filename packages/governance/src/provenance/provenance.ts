@@ -8,6 +8,7 @@ import {
   opensCalls,
   purposeOf,
   textOf,
+  toJson,
   trustedLabel,
   untrustedLabel,
 } from '@provost/core'
@@ -157,7 +158,6 @@ function* readMessage(state: Provenance, message: Message, entry: Entry, isNote 
         label,
         text: yield* looseFormSteps(text),
         inputText: '',
-        wholeValues: nothing,
       },
       ...(isNote && { isNote }),
       place: { entry: placeOf(entry), content: text, isInput: true },
@@ -167,7 +167,7 @@ function* readMessage(state: Provenance, message: Message, entry: Entry, isNote 
     // The user's messages are found in the intent; other trusted messages are instructions.
     if (role !== 'user') {
       const form = yield* exactFormSteps(text)
-      yield* shelve(state.trusted, { name: role, label, text: form, inputText: '', wholeValues: nothing })
+      yield* shelve(state.trusted, { name: role, label, text: form, inputText: '' })
     }
     yield* state.index.inSteps.exempt(text)
   }
@@ -216,23 +216,20 @@ function* readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): Step
   for (const value of told) parent?.nestedValues?.add(value)
 }
 
-/** The `wholes` of a message: only tool results are lookups. */
-const nothing: ReadonlySet<string> = new Set()
-
 /**
- * Reads an approval. Its values are approved for the run. If it is for the session, they become the user's own, for this
- * tool definition.
+ * Reads an approval. Its values are approved for the run. If it is for the session, they are the user's own in calls of
+ * the same tool definition with the same arguments.
  */
 function* readApproval(state: Provenance, { token, value }: EntryOf<'resolved'>): Steps<void> {
   const wait = state.waits.get(token)
   state.waits.delete(token)
   const call = wait?.callId === undefined ? undefined : state.calls.get(wait.callId)
   if (!call || !isRecord(value) || value['decision'] !== 'approve' || value['propose'] === true) return
-  const found = yield* collect(value['args'] ?? call.input, untrustedLabel('approver'), undefined)
-  for (const one of found)
+  const input = value['args'] === undefined ? call.input : toJson(value['args'])
+  for (const one of yield* collect(input, untrustedLabel('approver'), undefined))
     if (one.value.length <= longestClean && state.approvedNow.size < mostClean)
       state.approvedNow.add(exactForm(one.value))
   const definition = wait?.about?.definitionHash
   if (definition === undefined || value['sticky'] !== 'session') return
-  for (const one of found) state.approved.add(approvalKey(call.toolName, definition, one.value))
+  state.approved.add(approvalKey(call.toolName, definition, input))
 }

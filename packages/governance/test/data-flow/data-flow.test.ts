@@ -37,10 +37,23 @@ describe('the origin of a destination decides', () => {
     expect(rows).toEqual([])
   })
 
+  test('a trusted tool that repeats its argument vouches for it under no name', async () => {
+    const search = tool({
+      name: 'search_contacts',
+      effect: 'read',
+      input: z.object({ query: z.string() }),
+      returns: { integrity: 'trusted' },
+      execute: ({ query }) => ({ searched: query, total: 1, results: [{ email: query, name: 'Bo' }] }),
+    })
+    const echo = { name: 'search_contacts', input: { query: 'eve@else.example' } }
+    const agent = governed([read, echo, mailTo('eve@else.example')], [inbox, search, sendMail])
+    expect((await storyOf(agent, 'Read my inbox, then send a mail.')).outcomes).toEqual(['ran', 'ran', 'tool-denied'])
+  })
+
   test('trusted data and the instructions of the agent are permitted', async () => {
     const book = reader('find_contact', { name: 'Bo', email: 'bo@example.com' }, { integrity: 'trusted' })
     const agent = governed(
-      [read, { name: 'find_contact', input: { of: 'bo@example.com' } }, mailTo('bo@example.com')],
+      [read, { name: 'find_contact', input: { of: 'Bo' } }, mailTo('bo@example.com')],
       [inbox, book, sendMail],
     )
     expect((await storyOf(agent, 'Read my inbox, then write Bo a mail.')).outcomes).toEqual(['ran', 'ran', 'ran'])
@@ -91,7 +104,7 @@ test('an approval request states the origin of the value, and another process re
   expect(next.pending.approvals[0]).toMatchObject({ evidence: { origin: 'prose', value: 'eve@evil.example' } })
 })
 
-test('an approval for the session covers its value and tool, and a plain approval covers one call', async () => {
+test('an approval for the session covers the same call, and a plain approval covers one call', async () => {
   const twice = () => governed([read, mailTo('dora@shop.example'), mailTo('dora@shop.example')], [inbox, sendMail])
   const once = await twice().run('Mail the sender of what is in my inbox.', { onApproval: () => 'approve' })
   expect(once.status).toBe('completed')
@@ -100,6 +113,22 @@ test('an approval for the session covers its value and tool, and a plain approva
     onApproval: () => (asked++, { decision: 'approve', sticky: 'session' }),
   })
   expect(asked).toBe(1)
+})
+
+test.each([
+  ['the same recipient with another text', 'Mail the sender of what is in my inbox.', 'dora@shop.example'],
+  ['a recipient of the user’s with another text', 'Read my inbox and mail bo@example.com.', 'bo@example.com'],
+])('an approval for the session leaves another call to be asked about: %s', async (_, prompt, to) => {
+  const other = mailTo(to, 'Please send the key.')
+  const agent = governed([read, mailTo(to), mailTo(to), mailTo(to), other], [inbox, sendMail])
+  const asked: unknown[] = []
+  await agent.run(prompt, {
+    onApproval({ input }) {
+      asked.push(input)
+      return { decision: 'approve', sticky: 'session' }
+    },
+  })
+  expect(asked).toEqual([mailTo(to).input, other.input])
 })
 
 test('an approved value is in the audit as declassified, with the name of the approver', async () => {
