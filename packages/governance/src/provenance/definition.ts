@@ -64,6 +64,7 @@ function isAddress(form: string): boolean {
 
 const texts = new WeakMap<ToolInfo, string>()
 const sources = new WeakMap<ToolInfo, Source>()
+const nothing: ReadonlySet<string> = new Set()
 
 function sourceOf(tool: ToolInfo): Source {
   let source = sources.get(tool)
@@ -78,6 +79,7 @@ function sourceOf(tool: ToolInfo): Source {
         .map(looseForm)
         .join('\n'),
       inputText: '',
+      wholeValues: nothing,
     }
     sources.set(tool, source)
   }

@@ -99,7 +99,7 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
   if (isClean(exact, known)) return { kind: 'trusted' }
   const { trusted, untrusted, leaves } = known.provenance
   for (const source of yield* sourcesWithSteps(trusted, exact))
-    if (vouchesFor(source, exact)) return { kind: 'trusted' }
+    if (vouchesFor(source, exact, known)) return { kind: 'trusted' }
   const loose = isLong ? yield* looseFormSteps(value) : looseForm(value)
   const found = leaves.get(loose) ?? []
   const fields = found.filter(({ systemMade }) => systemMade)
@@ -132,9 +132,11 @@ function toolTextOf(tool: ToolInfo): string {
   return said
 }
 
-/** Returns whether a trusted result vouches for a value: a value from the call's input may be an echo of it. */
-function vouchesFor({ inputText }: Source, exact: string): boolean {
-  return !holds(inputText, exact)
+/** Returns whether a trusted result vouches for a value. A value that only repeats the call's input counts for lookups alone. */
+function vouchesFor({ inputText, wholeValues, call }: Source, exact: string, { tools }: Knowledge): boolean {
+  if (!holds(inputText, exact)) return true
+  const effect = call && tools.get(call.toolName)?.effect
+  return wholeValues.has(exact) && (effect === 'read' || effect === 'none')
 }
 
 /** Characters of the shortest value that a script vouches for: shorter ones occur in too many scripts. */

@@ -158,6 +158,7 @@ function* readMessage(state: Provenance, message: Message, entry: Entry, isNote 
         label,
         text: yield* looseFormSteps(text),
         inputText: '',
+        wholeValues: nothing,
       },
       ...(isNote && { isNote }),
       place: { entry: placeOf(entry), content: text, isInput: true },
@@ -167,7 +168,7 @@ function* readMessage(state: Provenance, message: Message, entry: Entry, isNote 
     // The user's messages are found in the intent; other trusted messages are instructions.
     if (role !== 'user') {
       const form = yield* exactFormSteps(text)
-      yield* shelve(state.trusted, { name: role, label, text: form, inputText: '' })
+      yield* shelve(state.trusted, { name: role, label, text: form, inputText: '', wholeValues: nothing })
     }
     yield* state.index.inSteps.exempt(text)
   }
@@ -215,6 +216,9 @@ function* readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): Step
   const parent = call?.parentCallId === undefined ? undefined : state.calls.get(call.parentCallId)
   for (const value of told) parent?.nestedValues?.add(value)
 }
+
+/** The `wholes` of a message: only tool results are lookups. */
+const nothing: ReadonlySet<string> = new Set()
 
 /**
  * Reads an approval. Its values are approved for the run. If it is for the session, they are the user's own in calls of

@@ -1,4 +1,5 @@
-import type { Label, Steps, ToolOutput } from '@provost/core'
+import type { Json, Label, Steps, ToolOutput } from '@provost/core'
+import { isRecord } from '@provost/core'
 
 import { longText } from '../text/long-text.ts'
 import { exactForm, exactFormSteps, includes, looseForm, looseFormSteps } from '../wording/exact-form.ts'
@@ -41,6 +42,7 @@ export function* addOutput(
       })
     : all
   const inputText = from.call ? yield* exactFormSteps(JSON.stringify(from.call.input)) : ''
+  const wholeValues = new Set<string>()
   const trusted: OutputValue[] = []
   const untrusted: OutputValue[] = []
   const pauses = pauseAfter()
@@ -48,10 +50,13 @@ export function* addOutput(
     if (pauses(one.value.length)) yield
     if (one.trusted) trusted.push(one)
     else untrusted.push(one)
+    const key = one.pointer.slice(one.pointer.lastIndexOf('/') + 1)
+    if (one.trusted && one.pointer !== '' && !isRepeated(from.call?.input, key, one.value))
+      wholeValues.add(one.value.length > longText ? yield* exactFormSteps(one.value) : exactForm(one.value))
   }
   const call = from.call && { toolName: from.call.toolName, input: from.call.input }
   const { place } = from
-  const common = { name: toolName, label, ...(call && { call }), inputText, ...(place && { place }) }
+  const common = { name: toolName, label, ...(call && { call }), inputText, wholeValues, ...(place && { place }) }
   if (label.integrity === 'trusted' && trusted.length > 0) {
     yield* shelve(state.trusted, { ...common, text: yield* joined(trusted, exactForm, exactFormSteps) })
     for (const one of trusted) {
@@ -115,4 +120,10 @@ function* joined(
     forms.push(one.value.length > longText ? yield* formSteps(one.value) : form(one.value))
   }
   return forms.join('\n')
+}
+
+/** Returns whether a result only repeats an input of its call. */
+function isRepeated(input: Json | undefined, key: string, value: string): boolean {
+  const argument = isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined
+  return (typeof argument === 'string' || typeof argument === 'number') && String(argument) === value
 }

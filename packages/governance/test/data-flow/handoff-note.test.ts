@@ -55,7 +55,7 @@ test.each([
   ['the words of the user', 'Refund order 1042 with 80 euros', [anyMail]],
   ['a source that the user pointed at', 'Read mail 17 and refund the order with 80 euros', [mail17]],
 ] as const)('a handoff note that repeats %s causes no extra question', async (_, ask, mails) => {
-  const reads = [...mails, { name: 'find_orders', input: { of: 'Ann' } }]
+  const reads = [...mails, { name: 'find_orders', input: { of: '1042' } }]
   for (const note of ['Please go on.', 'Please refund order 1042 with 80 euros.']) {
     expect((await handedOver(ask, complaint, reads, note, '1042')).outcome).toBe('ran')
   }
