@@ -1,6 +1,7 @@
 import type { Effect, Extension, HookContext, KnownKeys, Steps } from '@provost/core'
 import { checkOptions, defineExtension, ProvostError } from '@provost/core'
 
+import { activeRuns } from '../contracts/active-runs.ts'
 import type { AuditKey, AuditLink, LinkedRow, RunSeal } from './audit-link.ts'
 import { auditLogName, linkOf } from './audit-link.ts'
 import { payloadOf, saltedHash } from './audited-entry.ts'
@@ -86,7 +87,7 @@ interface LinkWriter {
 }
 
 function linkWriter(options: AuditLogOptions): LinkWriter {
-  const runs = new Map<string, HookContext>()
+  const runs = activeRuns()
   /** The link that a run writes: hooks that run side by side write one after the other. */
   const writing = new Map<string, Promise<unknown>>()
   /** A cache: an unknown tool counts as one that writes. */
@@ -109,8 +110,8 @@ function linkWriter(options: AuditLogOptions): LinkWriter {
 
   /** Links the head of a child's chain in the log of the run above, before the child's end is recorded. */
   async function anchor(ctx: HookContext, { n, hash }: AuditLink): Promise<void> {
-    const { id, parents } = ctx.run
-    const parent = runs.get(parents.at(-1) ?? '')
+    const { id } = ctx.run
+    const parent = runs.above(ctx)
     if (!parent) return
     try {
       await parent.append(`child/${id}/${n}`, { child: id, head: hash })
@@ -122,11 +123,9 @@ function linkWriter(options: AuditLogOptions): LinkWriter {
 
   return {
     async whileItRuns(ctx, next) {
-      runs.set(ctx.run.id, ctx)
       try {
-        return await next()
+        return await runs.whileItRuns(ctx, next)
       } finally {
-        runs.delete(ctx.run.id)
         writing.delete(ctx.run.id)
       }
     },

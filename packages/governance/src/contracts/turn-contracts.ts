@@ -2,6 +2,7 @@ import type { HookContext, ModelSpec, ToolCall, ToolInfo, ToolResult } from '@pr
 
 import { allowedCalls } from '../provenance/contract.ts'
 import type { Contract, ContractView } from '../provenance/contract.ts'
+import { activeRuns } from './active-runs.ts'
 import { confirm, isConfirmed, recordedContract } from './contract-entry.ts'
 import { callCounter } from './counted-calls.ts'
 import { deriveByPlanner } from './derive-by-planner.ts'
@@ -53,14 +54,8 @@ export function isSink({ effect }: ToolInfo): boolean {
 }
 
 export function turnContracts({ planner }: ContractOptions): TurnContracts {
-  const runs = new Map<string, HookContext>()
+  const { whileItRuns, above, outermost: topOf } = activeRuns()
   const counter = callCounter()
-
-  /** The log of the outermost run has the turn. */
-  const topOf = (ctx: HookContext): HookContext => {
-    const id = ctx.run.parents.findLast((parent) => runs.has(parent))
-    return (id !== undefined && runs.get(id)) || ctx
-  }
 
   async function derive(ctx: HookContext, top: HookContext, turn: Turn): Promise<Contract> {
     const words = deriveByWords(turn.messages, ctx.tools, turn.confirmed)
@@ -81,17 +76,11 @@ export function turnContracts({ planner }: ContractOptions): TurnContracts {
   }
 
   return {
-    async whileItRuns(ctx, next) {
-      runs.set(ctx.run.id, ctx)
-      try {
-        return await next()
-      } finally {
-        runs.delete(ctx.run.id)
-      }
-    },
+    whileItRuns,
+    // The log of the outermost run has the turn.
     turnOf: (ctx) => turnOf(topOf(ctx)),
     topOf,
-    above: ({ run }) => runs.get(run.parents.at(-1) ?? ''),
+    above,
     contractOf,
     async viewOf({ tool, callId }, ctx) {
       const contract = await contractOf(ctx)
