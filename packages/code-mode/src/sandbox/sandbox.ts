@@ -47,7 +47,8 @@ const runKeys = {
 /**
  * Creates a sandbox for untrusted scripts. Each run has its own engine, in one of `workers` threads (default: one per
  * core, at most 4). The threads start with the first run. They let the process exit a tenth of a second after the last
- * run. Throws `invalid-options` for invalid limits.
+ * run. Throws `invalid-options` for invalid limits. Its runs reject with `no-thread-isolation` where the runtime cannot
+ * restrict a thread: see `isolation`.
  *
  * @example
  * const sandbox = createSandbox()
