@@ -65,9 +65,9 @@ test('the command reads .cedar files, and refuses those that do not fit the tool
   const run = async (policy: string) => {
     const path = join(folder, 'house.cedar')
     writeFileSync(path, policy)
-    const program = fileURLToPath(new URL('../../governance/bin/policy.js', import.meta.url))
+    const program = fileURLToPath(new URL('../../provost/bin/provost.js', import.meta.url))
     const fixture = fileURLToPath(new URL('fixture/agents.ts', import.meta.url))
-    const argv = ['--conditions=@provost/source', program, 'test', log, '--policy', path, '--agents', fixture]
+    const argv = ['--conditions=@provost/source', program, 'policy', 'test', log, '--policy', path, '--agents', fixture]
     const cwd = fileURLToPath(new URL('..', import.meta.url))
     const child = spawn(process.execPath, argv, { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
     const closed = new Promise((resolve) => child.once('close', resolve))

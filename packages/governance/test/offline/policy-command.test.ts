@@ -118,9 +118,17 @@ test.for([
 })
 
 test('the command is a program, whose exit code is the result', async () => {
-  const program = fileURLToPath(new URL('../../bin/policy.js', import.meta.url))
+  const program = fileURLToPath(new URL('../../../provost/bin/provost.js', import.meta.url))
   const start = async (policy: string) => {
-    const argv = ['--conditions=@provost/source', program, 'test', file('run.jsonl'), '--policy', fixture(policy)]
+    const argv = [
+      '--conditions=@provost/source',
+      program,
+      'policy',
+      'test',
+      file('run.jsonl'),
+      '--policy',
+      fixture(policy),
+    ]
     const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] })
     const code = new Promise((resolve) => child.once('close', resolve))
     return { output: await text(child.stdout), code: await code }
