@@ -15,6 +15,11 @@ interface HeldCompaction {
   metadata: SharedV4ProviderMetadata
 }
 
+/** Whether the text that begins with this part is a summary of the history. */
+export function isCompaction({ providerMetadata }: Extract<StreamPart, { type: 'text-start' }>): boolean {
+  return providerMetadata?.['anthropic']?.['type'] === 'compaction'
+}
+
 /**
  * Holds back the summary of a compacted history, which Anthropic streams as text, so that readers do not take it for the
  * response. The summary becomes one part that is only returned to the provider.
@@ -24,8 +29,8 @@ interface HeldCompaction {
 export function holdCompaction(take: (part: StreamPart) => void): (part: StreamPart) => void {
   const held = new Map<string, HeldCompaction>()
   return (part) => {
-    if (part.type === 'text-start' && part.providerMetadata && isCompaction(part.providerMetadata)) {
-      held.set(part.id, { text: '', metadata: part.providerMetadata })
+    if (part.type === 'text-start' && isCompaction(part)) {
+      held.set(part.id, { text: '', metadata: part.providerMetadata ?? {} })
       return
     }
     const summary = held.size > 0 && 'id' in part && part.id !== undefined ? held.get(part.id) : undefined
@@ -43,10 +48,6 @@ export function holdCompaction(take: (part: StreamPart) => void): (part: StreamP
       if (summary.text !== '') take({ type: 'custom', kind, providerMetadata })
     } else take(part)
   }
-}
-
-function isCompaction({ anthropic }: SharedV4ProviderMetadata): boolean {
-  return anthropic?.['type'] === 'compaction'
 }
 
 /** Returns the summary of such a part; undefined for other parts. */

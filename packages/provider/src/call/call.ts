@@ -15,7 +15,7 @@ import { declareSent } from '../models/model-access.ts'
 import type { AnyModel, StreamStart } from '../models/model-v3.ts'
 import { startStream } from '../models/model-v3.ts'
 import { alternating } from './alternating.ts'
-import { holdCompaction } from './anthropic-compaction.ts'
+import { holdCompaction, isCompaction } from './anthropic-compaction.ts'
 import { completeUsage, earlyUsage, isEarlyUsage, toUsage } from './model-usage.ts'
 import { createResponse } from './response.ts'
 import { withSchemaInPrompt } from './schema-in-prompt.ts'
@@ -95,7 +95,7 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
   const stallMs = settings?.stallMs ?? defaultStallMs
   const timeoutMs = settings?.timeoutMs ?? defaultTimeoutMs
   const answer = createResponse(call.callId, listen, call.toolName)
-  const take = holdCompaction(answer.take)
+  let { take } = answer
   const controller = new AbortController()
   const startedAt = Date.now()
   let lastPartAt = startedAt
@@ -175,7 +175,10 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
     } else if (part.type === 'error') failed(part.error)
     else if (part.type === 'tool-approval-request') failed(approvalRefused(call.model))
     else if (part.type === 'custom' && isEarlyUsage(part)) usage = earlyUsage(part)
-    else take(part)
+    else {
+      if (part.type === 'text-start' && isCompaction(part) && take === answer.take) take = holdCompaction(take)
+      take(part)
+    }
   }
 
   function onRead({ done, value }: ReadableStreamReadResult<StreamPart>): void {
