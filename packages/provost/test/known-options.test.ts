@@ -57,6 +57,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     checkArguments: 'no options',
     checkChoice: 'no options',
     checkedStore: 'no options',
+    uncheckedAppend: 'no options',
     withCheckedArguments: 'no options',
     checkFilter: [
       (more) => core.checkFilter({ kind: 'lastN', n: 1, ...more }),

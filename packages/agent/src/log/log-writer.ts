@@ -1,13 +1,12 @@
 import type { Entry, EventPayloads, EventType, NewEntry, Scrubber, SessionStore } from '@provost/core'
-import { ProvostError, deepFreeze, scrubEntry, scrubPayload } from '@provost/core'
+import { ProvostError, deepFreeze, scrubEntry, scrubPayload, uncheckedAppend } from '@provost/core'
 
 import { storeFailure } from '../control/failure-source.ts'
 import { yieldForBytes } from '../control/paced-work.ts'
 import { muted } from '../events/muted.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
-import { addBytes, bytesOfEntry, noBytes } from '../state/byte-count.ts'
+import { bytesOfEntry } from '../state/byte-count.ts'
 import { placeOf } from '../state/entry.ts'
-import { offsetOf } from '../state/session-state.ts'
 import type {
   EmitDurable,
   EventBus,
@@ -57,6 +56,7 @@ export function openLogWriter(
 ): LogWriter {
   const { store, log, lease, eventBus, scrubber, meter } = options
   const { fence } = lease
+  const append = uncheckedAppend(store)
   const { state, projection } = snapshot
   /** Whether the writer works between runs: its entries need no run start. */
   const between = options.runId === options.sessionId
@@ -86,7 +86,7 @@ export function openLogWriter(
 
   function commit(entry: Entry, emit: EmitDurable, bytes?: RunBytes): void {
     // The next run may read an unawaited append before its promise settles here.
-    if (entry.offset <= offsetOf(state)) return
+    if (entry.offset <= state.offset) return
     projection.before(entry, emit)
     reduceEntry(state, entry, bytes)
     if (entry.type === 'handoff' || entry.type === 'run') options.handedOver?.()
@@ -111,25 +111,26 @@ export function openLogWriter(
   ): Promise<AppendResult> {
     writing = true
     try {
-      const before = offsetOf(state)
+      const before = state.offset
       const placed: Entry[] = []
       const bytes: RunBytes[] = []
-      let all = noBytes
+      const all = { host: 0, log: 0 }
       for (const draft of drafts) {
         const entry = deepFreeze({ ...scrubEntry(scrubber, draft), offset: before + placed.length + 1 })
         const own = bytesOfEntry(entry)
         placed.push(entry)
         bytes.push(own)
-        all = addBytes(all, own)
+        all.host += own.host
+        all.log += own.log
       }
       // The end of a run and copied entries are exempt from the byte limits.
       const over = sealed || from === 'copy' ? undefined : meter?.refusal(all)
       if (over) throw over
       const others = yieldForBytes(all.log)
       if (others) await others
-      const { existing } = await store
-        .append(log, placed, { after: before, fence })
-        .catch((thrown: unknown) => Promise.reject(storeFailure(thrown, 'append')))
+      const { existing } = await append(log, placed, { after: before, fence }).catch((thrown: unknown) =>
+        Promise.reject(storeFailure(thrown, 'append')),
+      )
       const isNew = existing.length === 0
       const written = isNew ? placed : adopted(placed, existing, before)
       if (others) await yieldForBytes(all.log)
@@ -138,7 +139,7 @@ export function openLogWriter(
       if (from === 'run' && drafts.some(isAnswer)) void lease.steady().catch(() => {})
       if (written.length > 0) projection.flush(emit)
       options.written?.()
-      return { offset: offsetOf(state) }
+      return { offset: state.offset }
     } finally {
       writing = false
       const next = batch
@@ -151,7 +152,7 @@ export function openLogWriter(
   }
 
   function enqueue(entries: readonly NewEntry[]): Promise<AppendResult> {
-    if (entries.length === 0) return Promise.resolve({ offset: offsetOf(state) })
+    if (entries.length === 0) return Promise.resolve({ offset: state.offset })
     if (!writing) {
       const written = write(entries.length > 1 ? once(entries) : entries)
       underway = written
@@ -164,7 +165,7 @@ export function openLogWriter(
 
   async function catchUp(): Promise<void> {
     const tell = eventBus.active() ? durable : muted
-    for await (const entry of store.read(log, offsetOf(state))) commit(entry, tell)
+    for await (const entry of store.read(log, state.offset)) commit(entry, tell)
     projection.flush(tell)
   }
 
@@ -176,15 +177,18 @@ export function openLogWriter(
 
   const refused = (): Promise<never> => Promise.reject(refusal())
 
-  const emit: LogWriter['emit'] = (type, payload, at, by) => {
-    if (!eventBus.active()) return
-    if (type === 'step.start') projection.stepped()
-    const { runId } = options
-    const [step, agent] = state.run?.id === runId ? [state.run.step, state.agent] : [0, options.agent]
-    const id = `${log}:${offsetOf(state)}~${passing++}`
-    const known = scrubber.empty ? payload : scrubPayload(scrubber, payload)
-    eventBus.emit(id, { runId, step: at ?? step, agent, at: Date.now() }, type, known, by)
-  }
+  /** @param outlivesSeal whether it still emits once the writer is sealed. */
+  const emitter =
+    (outlivesSeal: boolean): LogWriter['emit'] =>
+    (type, payload, at, by) => {
+      if ((sealed && !outlivesSeal) || !eventBus.active()) return
+      if (type === 'step.start') projection.stepped()
+      const { runId } = options
+      const [step, agent] = state.run?.id === runId ? [state.run.step, state.agent] : [0, options.agent]
+      const id = `${log}:${state.offset}~${passing++}`
+      const known = scrubber.empty ? payload : scrubPayload(scrubber, payload)
+      eventBus.emit(id, { runId, step: at ?? step, agent, at: Date.now() }, type, known, by)
+    }
 
   return {
     state,
@@ -200,11 +204,9 @@ export function openLogWriter(
       const hasBegun = between || state.run?.id === options.runId
       if (hasBegun) return enqueue(entries)
       early.push(...entries)
-      return Promise.resolve({ offset: offsetOf(state) })
+      return Promise.resolve({ offset: state.offset })
     },
-    emit(type, payload, at, by) {
-      if (!sealed) emit(type, payload, at, by)
-    },
+    emit: emitter(false),
     opened: projection.opened,
     seal() {
       sealed = true
@@ -215,7 +217,7 @@ export function openLogWriter(
         () => {},
         () => {},
       )
-      return { settled, catchUp, begin, append: enqueue, emit }
+      return { settled, catchUp, begin, append: enqueue, emit: emitter(true) }
     },
   }
 }

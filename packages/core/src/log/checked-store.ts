@@ -20,7 +20,17 @@ const kinds: Readonly<Record<Method, readonly ArgumentKind[]>> = {
   delete: ['text'],
 }
 
+/** The appends behind those that check their arguments. */
+const uncheckedAppends = new WeakMap<SessionStore['append'], SessionStore['append']>()
+
 /** Returns a store whose methods reject arguments of a wrong type with `invalid-argument`. */
 export function checkedStore(store: SessionStore): SessionStore {
-  return withCheckedArguments(store, 'store', kinds, ['read', 'inbox', 'watch', 'list'])
+  const checked = withCheckedArguments(store, 'store', kinds, ['read', 'inbox', 'watch', 'list'])
+  uncheckedAppends.set(checked.append, (log, entries, at) => store.append(log, entries, at))
+  return checked
+}
+
+/** Returns the append of a store for a caller in TypeScript: where the store checks arguments, the check is left out. */
+export function uncheckedAppend(store: SessionStore): SessionStore['append'] {
+  return uncheckedAppends.get(store.append) ?? ((log, entries, at) => store.append(log, entries, at))
 }
