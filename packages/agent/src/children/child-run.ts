@@ -13,7 +13,7 @@ import { clock } from '../reducers/wait-reducer.ts'
 import { brokenResult, runResult } from '../result/run-result.ts'
 import { cursorOf, localState } from '../result/run-state-data.ts'
 import { unknownRun } from '../result/session-error.ts'
-import { callOf, offsetOf } from '../state/session-state.ts'
+import { callOf } from '../state/session-state.ts'
 import { canBeAsked } from '../tools/elicitation.ts'
 import { budgetExceeded } from '../tree/budget-extension.ts'
 import { available, minGrant, usageOfBudget } from '../tree/budget.ts'
@@ -143,7 +143,7 @@ async function endChildLog({ ctx, child, agent, snapshot }: RunningChild): Promi
   try {
     await ctx.logWriter.confirm()
     await closeChild(ctx, child)
-    applyEntries(snapshot, await readLog(agent.store, child.log, offsetOf(snapshot.state)))
+    applyEntries(snapshot, await readLog(agent.store, child.log, snapshot.state.offset))
   } catch {
     // The store fails, or another process owns the log. The result of the child still counts here.
   }
@@ -167,7 +167,7 @@ async function join({ ctx, child, snapshot, mirror }: RunningChild, result: RunR
     ...(handoffs > 0 && { handoffs }),
     ...(error && { error: toErrorInfo(error) }),
   }
-  await ctx.logWriter.append([joinedEntry(ctx.state, child, offsetOf(snapshot.state), came)])
+  await ctx.logWriter.append([joinedEntry(ctx.state, child, snapshot.state.offset, came)])
   if (status !== 'suspended') ctx.tree.meter.joined(child.callId)
 }
 
@@ -260,7 +260,7 @@ async function runChildOnce({
   )
   const abort = (): void => {
     // Half the grace of the parent, so that the child ends before its parent stops waiting.
-    void handle.abort({ graceMs: Math.floor(ctx.graceMs() / 2), onPendingApprovals: ctx.pendingPolicy() })
+    void handle.abort({ graceMs: Math.floor(ctx.control.graceMs / 2), onPendingApprovals: ctx.control.pendingPolicy })
   }
   const ends = signal ? [host.signal, signal] : [host.signal]
   if (ends.some(({ aborted }) => aborted)) abort()

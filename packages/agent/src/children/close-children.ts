@@ -9,7 +9,7 @@ import { holdLease } from '../log/lease.ts'
 import { logSnapshot, readLog } from '../log/log-snapshot.ts'
 import { openLogWriter } from '../log/log-writer.ts'
 import { placeOf } from '../state/entry.ts'
-import { callOf, offsetOf } from '../state/session-state.ts'
+import { callOf } from '../state/session-state.ts'
 import { usageReport } from '../state/usage.ts'
 import { usageOfBudget } from '../tree/budget.ts'
 import type { RunContext } from '../types/run-context.ts'
@@ -84,7 +84,7 @@ export async function closeChild(ctx: RunContext, child: ChildState): Promise<Ne
       await logWriter.append([endedEntry(state, agent, 'aborted', undefined, place)])
     }
     const { toolCalls, steps } = usageOfBudget(state.run)
-    return joinedEntry(ctx.state, child, offsetOf(state), {
+    return joinedEntry(ctx.state, child, state.offset, {
       status: state.run?.status === 'running' ? 'aborted' : (state.run?.status ?? 'aborted'),
       usage: state.run ? usageReport(state.run) : { byModel: {} },
       toolCalls,

@@ -56,7 +56,7 @@ export class CallContext implements ToolRun {
   }
 
   get graceMs(): number {
-    return this.#ctx.graceMs()
+    return this.#ctx.control.graceMs
   }
 
   get access(): SessionAccess {

@@ -284,7 +284,7 @@ export function createCompositeCall(
       stop(new ProvostError('tool-abandoned', `The call of ${toolName} has already ended.`))
       if (operations.size === 0) return
       const enough = Promise.withResolvers<void>()
-      const timer = setTimeout(enough.resolve, ctx.graceMs() + closingMs)
+      const timer = setTimeout(enough.resolve, ctx.control.graceMs + closingMs)
       await Promise.race([operations.idle(), enough.promise])
       clearTimeout(timer)
     },

@@ -96,8 +96,8 @@ function enter(
     freeSlot,
     onParkedChange,
     // While no batch is open, the loop decides about a call that waits.
-    staysParked: () => !ctx.activeCalls.isOpen || ctx.pendingPolicy() === 'hold',
-    isHeld: () => ctx.pendingPolicy() === 'hold' && isHeld(ctx.state, ctx.tree, call),
+    staysParked: () => !ctx.activeCalls.isOpen || ctx.control.pendingPolicy === 'hold',
+    isHeld: () => ctx.control.pendingPolicy === 'hold' && isHeld(ctx.state, ctx.tree, call),
     execute: (inner, under) => executeCall(ctx, inner, under),
     startComposite: (inner, under, parked) => enter(ctx, inner, under, parked),
   })

@@ -1,24 +1,12 @@
 import { AsyncResource } from 'node:async_hooks'
 
-import type { ErrorInfo } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
 import type { PendingInputs } from '../types/inputs.ts'
+import type { AbortControl } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
-import type { AbortOptions } from '../types/stream.ts'
 
-/** The state of a run's abort. */
-export interface AbortControl {
-  readonly controller: AbortController
-  options: AbortOptions
-  /** The failure that ends the run, if there is one. */
-  failure: ErrorInfo | undefined
-  /** Rejects with a `RunEnding` when the grace of a hard abort is over. */
-  readonly overdue: Promise<never>
-  abort(options?: AbortOptions): void
-  /** The run is over: its timer does not keep the process alive. */
-  release(): void
-}
+const defaultGraceMs = 50
 
 /** Creates the abort control of one run. */
 export function createAbortControl(pendingInputs: PendingInputs): AbortControl {
@@ -31,23 +19,27 @@ export function createAbortControl(pendingInputs: PendingInputs): AbortControl {
   // Prevents an unhandled rejection when no race is in progress.
   overdue.promise.catch(() => {})
   const control: AbortControl = {
-    controller,
-    options: {},
+    signal: controller.signal,
+    isAborted: false,
+    graceMs: defaultGraceMs,
+    pendingPolicy: 'deny',
     failure: undefined,
     overdue: overdue.promise,
     abort(options = {}) {
       if (over) return
-      control.options = { ...control.options, ...options }
+      control.graceMs = options.graceMs ?? control.graceMs
+      control.pendingPolicy = options.onPendingApprovals ?? control.pendingPolicy
       // The run stops waiting for humans.
       pendingInputs.drained.resolve()
       if (options.drain) {
         pendingInputs.draining = true
         return
       }
-      if (controller.signal.aborted) return
+      if (control.isAborted) return
+      control.isAborted = true
       inRun.runInAsyncScope(() => controller.abort(new ProvostError('aborted', 'The run was aborted.')))
       // Tools have the grace to stop by themselves; the extra time lets their results be written.
-      timer = setTimeout(() => overdue.reject(new RunEnding('aborted')), graceOf(control) + 25)
+      timer = setTimeout(() => overdue.reject(new RunEnding('aborted')), control.graceMs + 25)
     },
     release() {
       over = true
@@ -55,11 +47,6 @@ export function createAbortControl(pendingInputs: PendingInputs): AbortControl {
     },
   }
   return control
-}
-
-/** Returns the milliseconds that tools have after an abort. */
-export function graceOf(control: AbortControl): number {
-  return control.options.graceMs ?? 50
 }
 
 /**

@@ -14,7 +14,7 @@ export function stopped({ stop }: Stop, { name }: Extension): RunEnding {
 
 /** Ends the run if it was aborted. */
 export function stopIfAborted(ctx: RunContext): void {
-  if (ctx.signal.aborted) throw new RunEnding('aborted')
+  if (ctx.control.isAborted) throw new RunEnding('aborted')
 }
 
 /**
@@ -24,7 +24,7 @@ export function hookFailed(ctx: RunContext, extension: string, hook: string, thr
   const ending = endingIn(thrown)
   if (ending) return ending
   // A hook that stops on its signal has not failed.
-  if (ctx.signal.aborted) return new RunEnding('aborted')
+  if (ctx.control.isAborted) return new RunEnding('aborted')
   const error = new ProvostError(
     'hook-failed',
     `The ${hook} hook of ${extension} threw: ${toErrorInfo(thrown).message}`,

@@ -8,7 +8,7 @@ import { report } from '../control/report.ts'
 import { stopIfAborted } from '../control/run-ending.ts'
 import { recordedStatus } from '../state/effect-status.ts'
 import { hashJson } from '../state/entry.ts'
-import { callOf, offsetOf } from '../state/session-state.ts'
+import { callOf } from '../state/session-state.ts'
 import { toolCall } from '../state/tool-call.ts'
 import { reasonResult, toolResult } from '../state/tool-result.ts'
 import type { RunContext } from '../types/run-context.ts'
@@ -159,7 +159,7 @@ export function claimAttempt(
     ...(principal !== undefined && { principal }),
     argsHash: hashJson(call.args),
     idempotencyKey: before?.idempotencyKey ?? freshKey(ctx, call, identity, attempt),
-    after: offsetOf(state),
+    after: state.offset,
     endsAt: Date.now() + marginMs + longestRunMs(ctx, tool),
   })
 }
@@ -169,7 +169,7 @@ const marginMs = 2_000
 
 /** A claim is JSON, which has no infinite time. */
 function longestRunMs(ctx: RunContext, tool: Tool): number {
-  return Math.min(tool['~tool'].timeoutMs + ctx.graceMs(), longestClaimMs)
+  return Math.min(tool['~tool'].timeoutMs + ctx.control.graceMs, longestClaimMs)
 }
 
 /** 100 years: the claim of a call without a time limit. */

@@ -13,7 +13,6 @@ import { trustedLabel } from '@provost/core'
 
 import { outputValue } from '../messages/output-value.ts'
 import { hashJson, newEntry, placeOf } from '../state/entry.ts'
-import { offsetOf } from '../state/session-state.ts'
 import type { EntryContext } from '../types/log.ts'
 import type { Authorization } from '../types/loop.ts'
 import type { CallState, SessionState } from '../types/session-state.ts'
@@ -221,7 +220,7 @@ function lookedUp(state: SessionState, call: CallState, outcome: 'proceed' | 're
 /** Returns the entry for a composite whose operations all wait for outside input. This may happen more than once. */
 export function parkedEntry(state: SessionState, call: CallState): NewEntry {
   const { callId } = call.part
-  return newEntry(placeOf(state), `${callId}/parked/${offsetOf(state)}`, { type: 'call', op: 'parked', callId })
+  return newEntry(placeOf(state), `${callId}/parked/${state.offset}`, { type: 'call', op: 'parked', callId })
 }
 
 /** Returns the entry for a value that a composite needs again after a crash. */

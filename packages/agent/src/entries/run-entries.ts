@@ -3,7 +3,6 @@ import { positionId } from '@provost/core'
 
 import { answerJson } from '../prompt/structured-output.ts'
 import { newEntry, placeOf } from '../state/entry.ts'
-import { offsetOf } from '../state/session-state.ts'
 import type { EntryContext } from '../types/log.ts'
 import type { FinalFailure } from '../types/loop.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
@@ -22,7 +21,7 @@ export function resumedEntry(state: SessionState): NewEntry {
 function lifecycleEntry(state: SessionState, op: 'suspended' | 'resumed'): NewEntry {
   const place = placeOf(state)
   // A run may pause more than once in a step: the offset tells the pauses apart.
-  return newEntry(place, positionId(place.runId, place.step, op, offsetOf(state)), { type: 'run', op })
+  return newEntry(place, positionId(place.runId, place.step, op, state.offset), { type: 'run', op })
 }
 
 /**
@@ -40,7 +39,7 @@ export function endedEntry(
 ): NewEntry {
   const answer = status === 'completed' ? state.run?.answer : undefined
   const output: Json | undefined = answer && answerJson(agent, answer)
-  return newEntry(place, positionId(place.runId, place.step, 'ended', offsetOf(state)), {
+  return newEntry(place, positionId(place.runId, place.step, 'ended', state.offset), {
     type: 'run',
     op: 'ended',
     status,

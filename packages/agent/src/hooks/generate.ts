@@ -31,7 +31,6 @@ import { messageOf } from '../messages/message.ts'
 import { withCost } from '../prompt/cost.ts'
 import { readOutput } from '../prompt/structured-output.ts'
 import { newEntry } from '../state/entry.ts'
-import { offsetOf } from '../state/session-state.ts'
 import type { RunContext } from '../types/run-context.ts'
 import { aroundModel } from './around-model.ts'
 import { withoutHookTime } from './hook-time.ts'
@@ -94,7 +93,7 @@ async function generated(
       await ctx.logWriter.append([
         newEntry(
           { ...ctx.logWriter.entryContext(), step: ctx.step },
-          positionId(ctx.id, ctx.step, 'generated', `${offsetOf(state)}.${ctx.hookModelCalls++}`),
+          positionId(ctx.id, ctx.step, 'generated', `${state.offset}.${ctx.hookModelCalls++}`),
           {
             type: 'attempt',
             attempt,

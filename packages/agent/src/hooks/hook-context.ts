@@ -17,7 +17,7 @@ import { runPaced } from '../control/paced-work.ts'
 import { report } from '../control/report.ts'
 import { selectModel } from '../prompt/select-model.ts'
 import { newEntry } from '../state/entry.ts'
-import { callOf, offsetOf } from '../state/session-state.ts'
+import { callOf } from '../state/session-state.ts'
 import { peersIn } from '../tree/reservations.ts'
 import type { ContextFor } from '../types/hooks.ts'
 import type { EntryContext, Reaction } from '../types/log.ts'
@@ -207,7 +207,7 @@ async function auditFor(
   by?: Reaction,
 ): Promise<void> {
   const { logWriter, state, step } = ctx
-  const id = positionId(ctx.id, step, `audit/${extension.name}`, `${offsetOf(state)}.${ctx.auditCount++}`)
+  const id = positionId(ctx.id, step, `audit/${extension.name}`, `${state.offset}.${ctx.auditCount++}`)
   const { rule, callId, sources, evidence } = row
   const call = callId !== undefined && state.run && callOf(state.run, callId)
   const sandbox = call ? ctx.agent.info(call.part.toolName).sandbox : undefined

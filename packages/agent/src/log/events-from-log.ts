@@ -2,7 +2,6 @@ import type { AgentEvent, Entry, EventPayloads, EventType } from '@provost/core'
 
 import { numbered } from '../events/event-envelope.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
-import { offsetOf } from '../state/session-state.ts'
 import type { EmitDurable, EventMeta } from '../types/log.ts'
 import type { SessionState } from '../types/session-state.ts'
 import { logSnapshot } from './log-snapshot.ts'
@@ -57,7 +56,7 @@ export function logEvents(sessionId: string, options: LogEventsOptions = {}): Lo
   function tell<K extends EventType>(id: string, type: K, payload: EventPayloads[K]): void {
     if (!meta) return
     out.push({
-      offset: offsetOf(state),
+      offset: state.offset,
       n,
       event: numbered({ type, id, meta, parents, payload, by: [], last: undefined }, ++seq),
     })
@@ -65,12 +64,12 @@ export function logEvents(sessionId: string, options: LogEventsOptions = {}): Lo
 
   const emit: EmitDurable = Object.assign(
     <K extends EventType>(type: K, payload: EventPayloads[K]) => {
-      tell(`${log}:${offsetOf(state)}.${n}`, type, payload)
+      tell(`${log}:${state.offset}.${n}`, type, payload)
       n++
     },
     {
       streamed: <K extends EventType>(type: K, payload: EventPayloads[K]) =>
-        tell(`${log}:${offsetOf(state)}~${passing++}`, type, payload),
+        tell(`${log}:${state.offset}~${passing++}`, type, payload),
     },
   )
 
@@ -83,7 +82,7 @@ export function logEvents(sessionId: string, options: LogEventsOptions = {}): Lo
   return {
     state,
     take(entry) {
-      if (entry.offset <= offsetOf(state)) return []
+      if (entry.offset <= state.offset) return []
       projection.before(entry, emit)
       reduceEntry(state, entry)
       meta = entry

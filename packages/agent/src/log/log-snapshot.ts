@@ -3,7 +3,7 @@ import type { Entry, SessionStore } from '@provost/core'
 import { createEventProjection } from '../events/event-projection.ts'
 import { muted } from '../events/muted.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
-import { emptySessionState, offsetOf } from '../state/session-state.ts'
+import { emptySessionState } from '../state/session-state.ts'
 import type { LogSnapshot } from '../types/log.ts'
 
 /** Returns the snapshot of a log before its first entry. */
@@ -16,7 +16,7 @@ export function logSnapshot(sessionId: string): LogSnapshot {
 export function applyEntries({ state, projection }: LogSnapshot, entries: Iterable<Entry>): void {
   for (const entry of entries) {
     // A concurrent reader may have applied it already.
-    if (entry.offset <= offsetOf(state)) continue
+    if (entry.offset <= state.offset) continue
     projection.before(entry, muted)
     reduceEntry(state, entry)
     projection.project(entry, muted)

@@ -1,7 +1,6 @@
 import type { Entry, NewEntry, Scrubber, SessionStore } from '@provost/core'
 import { ProvostError, SessionBusyError, deepFreeze, scrubEntry } from '@provost/core'
 
-import { offsetOf } from '../state/session-state.ts'
 import type { LogSnapshot } from '../types/log.ts'
 import { holdLease } from './lease.ts'
 import { applyEntries, readLog } from './log-snapshot.ts'
@@ -24,12 +23,12 @@ export async function writeBetweenRuns(
   const lease = await holdLease(store, sessionId, leaseMs)
   if (!lease) throw new SessionBusyError(sessionId)
   try {
-    const after = offsetOf(snapshot.state)
+    const after = snapshot.state.offset
     const news = await readLog(store, sessionId, after)
     applyEntries(snapshot, news)
     const drafts = draft(news)
     if (drafts.length === 0) return
-    const before = offsetOf(snapshot.state)
+    const before = snapshot.state.offset
     const placed = drafts.map((entry, index): Entry =>
       deepFreeze({ ...scrubEntry(scrubber, entry), offset: before + index + 1 }),
     )

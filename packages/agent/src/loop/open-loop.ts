@@ -8,7 +8,6 @@ import { messagesOf } from '../messages/read-input.ts'
 import { foldLog, reduceEntry } from '../reducers/reducer.ts'
 import { newEntry } from '../state/entry.ts'
 import { canAdvance } from '../state/next-action.ts'
-import { offsetOf } from '../state/session-state.ts'
 import { toolCall } from '../state/tool-call.ts'
 import { reasonResult } from '../state/tool-result.ts'
 import type { Agent } from '../types/agent.ts'
@@ -71,7 +70,7 @@ function applying(driver: LoopDriver, entryAgent: ResolvedAgent, state: SessionS
     awaitDecisions: (pending) => driver.awaitDecisions(pending),
     emit: (event) => driver.emit?.(event),
     async append(drafts) {
-      const first = offsetOf(state) + 1
+      const first = state.offset + 1
       const entries = drafts.map((draft, index) => Object.freeze({ ...draft, offset: first + index }))
       await driver.append(entries)
       for (const entry of entries) reduceEntry(state, entry)

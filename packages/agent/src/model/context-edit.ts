@@ -4,7 +4,6 @@ import { ProvostError, deepFreeze, fillLabel, labelOf, positionId } from '@provo
 import { runHooks } from '../hooks/run-hooks.ts'
 import { messageOf, partsOf } from '../messages/message.ts'
 import { newEntry } from '../state/entry.ts'
-import { offsetOf } from '../state/session-state.ts'
 import type { EntryContext } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 
@@ -30,7 +29,7 @@ async function applyEdit(ctx: RunContext, place: EntryContext, edit: ViewEdit, b
     })
   }
   const cut = view.slice(from, to + 1)
-  const key = positionId(place.runId, place.step, `view/${by}`, offsetOf(ctx.state))
+  const key = positionId(place.runId, place.step, `view/${by}`, ctx.state.offset)
   const label = ctx.state.viewLabel
   const known = new Map(cut.map((message) => [message.id, message]))
   const purpose = edit.compacted ? 'summary' : 'edit'

@@ -32,6 +32,7 @@ export function foldLog(entries: Iterable<Entry>): SessionState {
  */
 export function reduceEntry(state: SessionState, entry: Entry, bytes: RunBytes = bytesOfEntry(entry)): void {
   state.entries.push(entry)
+  state.offset = entry.offset
   state.completedMessage = undefined
   const { run } = state
   switch (entry.type) {

@@ -1,6 +1,6 @@
 import { ProvostError, fromErrorInfo, toErrorInfo } from '@provost/core'
 
-import type { AbortControl } from '../control/abort-control.ts'
+import type { AbortControl } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 
 /** Returns the error of a run for the value that was thrown. */

@@ -3,7 +3,6 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Entry, Input, Json, Manifest, RunState as RunStateData } from '@provost/core'
 import { ProvostError, canonicalJson, hostileKeyIn, isRecord, toJson } from '@provost/core'
 
-import { offsetOf } from '../state/session-state.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { SessionState } from '../types/session-state.ts'
 
@@ -22,7 +21,7 @@ interface StateData {
 
 /** Returns the current position of a run in its log. */
 export function cursorOf(state: SessionState, sessionId: string, runId: string): RunStateData['cursor'] {
-  return { sessionId, runId, offset: offsetOf(state) }
+  return { sessionId, runId, offset: state.offset }
 }
 
 /**

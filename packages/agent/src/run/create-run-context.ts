@@ -2,8 +2,6 @@ import type { SecretScope } from '@provost/tools'
 import { childSecrets, createSlots } from '@provost/tools'
 
 import { createActiveCalls } from '../composite/active-calls.ts'
-import type { AbortControl } from '../control/abort-control.ts'
-import { graceOf } from '../control/abort-control.ts'
 import { activeAgent } from '../handoff/active-agent.ts'
 import { hookContexts } from '../hooks/hook-context.ts'
 import { observersOf } from '../hooks/observers.ts'
@@ -14,7 +12,7 @@ import type { Observers } from '../types/hooks.ts'
 import type { PendingInputs } from '../types/inputs.ts'
 import type { LogWriter } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
-import type { RunContext } from '../types/run-context.ts'
+import type { AbortControl, RunContext } from '../types/run-context.ts'
 import type { UntypedRunOptions } from '../types/session.ts'
 
 /**
@@ -90,7 +88,8 @@ export function createRunContext(
         withoutReserved(remaining(parentRun.grant, usageOfBudget(logWriter.state.run, children)), reservations.total())
       return minGrant(left, parentRun.remaining())
     },
-    signal: control.controller.signal,
+    control,
+    signal: control.signal,
     prompts: new Map(),
     pendingInputs,
     inbox,
@@ -104,8 +103,6 @@ export function createRunContext(
     systemTexts: [],
     preparedAgent: undefined,
     subscribeHooks() {},
-    graceMs: () => graceOf(control),
-    pendingPolicy: () => control.options.onPendingApprovals ?? 'deny',
     step: logWriter.state.run?.id === id ? logWriter.state.run.step : 0,
     attempt: 1,
     observed: false,

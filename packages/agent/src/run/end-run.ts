@@ -3,7 +3,6 @@ import type { NewEntry, RunResult } from '@provost/core'
 import { agentNamed } from '../handoff/active-agent.ts'
 import { runHooks } from '../hooks/run-hooks.ts'
 import { runResult } from '../result/run-result.ts'
-import { offsetOf } from '../state/session-state.ts'
 import type { Hooked } from '../types/hooks.ts'
 import type { AppendResult } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
@@ -57,7 +56,7 @@ async function withinGrace<T>(ctx: RunContext, work: PromiseLike<T>): Promise<T 
   const { signal } = ctx
   const over = Promise.withResolvers<undefined>()
   let grace: NodeJS.Timeout | undefined
-  const count = (): void => void (grace = setTimeout(over.resolve, ctx.graceMs(), undefined))
+  const count = (): void => void (grace = setTimeout(over.resolve, ctx.control.graceMs, undefined))
   if (signal.aborted) count()
   else signal.addEventListener('abort', count, { once: true })
   try {
@@ -73,9 +72,11 @@ function stateAfter(state: SessionState, last: NewEntry): SessionState {
   if (!state.run || last.type !== 'run') return state
   const status = last.op === 'ended' ? last.status : 'suspended'
   const { output, error } = last.op === 'ended' ? last : {}
+  const offset = state.offset + 1
   return {
     ...state,
-    entries: [...state.entries, { ...last, offset: offsetOf(state) + 1 }],
+    entries: [...state.entries, { ...last, offset }],
+    offset,
     run: { ...state.run, status, ...(output !== undefined && { output }), ...(error && { error }) },
   }
 }

@@ -10,7 +10,6 @@ import { asError } from '../result/run-error.ts'
 import { brokenResult } from '../result/run-result.ts'
 import { placeOf } from '../state/entry.ts'
 import { nextAction } from '../state/next-action.ts'
-import { offsetOf } from '../state/session-state.ts'
 import { isHeld } from '../tree/held-calls.ts'
 import type { EntryContext, LogWriter } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
@@ -62,7 +61,7 @@ async function closingEntries(
   const paused = state.run?.status === 'suspended'
   await catchUp()
   const { resumeOffset } = ctx
-  if (resumeOffset !== undefined && offsetOf(state) > resumeOffset) ctx.ownershipEntries ??= []
+  if (resumeOffset !== undefined && state.offset > resumeOffset) ctx.ownershipEntries ??= []
   if (!ctx.ownershipEntries) return []
   if (ctx.ownershipEntries.length > 0 && state.run?.id !== ctx.id) await begin(ctx.ownershipEntries)
   ctx.ownershipEntries = []
@@ -71,11 +70,11 @@ async function closingEntries(
   if (state.run.status === 'suspended' && !paused) return []
   const held = [...state.run.calls.values()].filter((call) => isHeld(state, ctx.tree, call))
   const waiting = held.length > 0 || nextAction(state) === 'wait'
-  if (ending.status === 'aborted' && ctx.pendingPolicy() === 'hold' && waiting) {
+  if (ending.status === 'aborted' && ctx.control.pendingPolicy === 'hold' && waiting) {
     await append([...(await restEntries(ctx, held)), ...parkedEntries(state, held)])
     return [suspendedEntry(state)]
   }
-  const failed = ending.status === 'failed' || (waiting && ctx.pendingPolicy() === 'fail')
+  const failed = ending.status === 'failed' || (waiting && ctx.control.pendingPolicy === 'fail')
   const info = ending.info ?? (failed ? abortedWhilePending : undefined)
   const place: EntryContext = { ...placeOf(state), step: Math.max(ctx.step, state.run.step) }
   const entries = [

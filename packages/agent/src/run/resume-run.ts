@@ -10,7 +10,6 @@ import { checkAgent, checkSignature } from '../result/run-state-data.ts'
 import { placeOf } from '../state/entry.ts'
 import { nextAction } from '../state/next-action.ts'
 import { endPayload } from '../state/run-summary.ts'
-import { offsetOf } from '../state/session-state.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext, RunStart } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
@@ -84,7 +83,7 @@ export async function resumeRun(ctx: RunContext): Promise<void> {
     logWriter.emit('agent.end', endPayload(state))
     return
   }
-  ctx.resumeOffset = offsetOf(state)
+  ctx.resumeOffset = state.offset
   await logWriter.append([resumedEntry(state)])
   ctx.ownershipEntries = []
   if (!hasInput(state, run)) throw new RunEnding('failed', noInput)

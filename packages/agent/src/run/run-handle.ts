@@ -1,12 +1,11 @@
 import type { AgentEvent, Input, RunResult } from '@provost/core'
 import { ProvostError, liveFields } from '@provost/core'
 
-import type { AbortControl } from '../control/abort-control.ts'
 import { checkAbortOptions, checkDecisions } from '../definition/known-options.ts'
 import { notify } from '../inbox/pending-inputs.ts'
 import type { PendingInputs } from '../types/inputs.ts'
 import type { EventBus, EventQueue } from '../types/log.ts'
-import type { RunHandle } from '../types/run-context.ts'
+import type { AbortControl, RunHandle } from '../types/run-context.ts'
 import type { SendMode } from '../types/stream.ts'
 
 /** What a run handle needs from its run. */

@@ -3,7 +3,6 @@ import { ProvostError, SessionBusyError, isPromise, toErrorInfo, uuidv7 } from '
 
 import { awaitLease, childLease } from '../children/child-lease.ts'
 import { detachCalls } from '../composite/active-calls.ts'
-import type { AbortControl } from '../control/abort-control.ts'
 import { createAbortControl, linkSignal } from '../control/abort-control.ts'
 import { sourceOf, storeFailure } from '../control/failure-source.ts'
 import { report } from '../control/report.ts'
@@ -23,7 +22,7 @@ import { causeOf } from '../result/run-error.ts'
 import { runResult } from '../result/run-result.ts'
 import { cutOffMessage, unloggedFailure } from '../result/unlogged-failure.ts'
 import { placeOf } from '../state/entry.ts'
-import { emptySessionState, offsetOf } from '../state/session-state.ts'
+import { emptySessionState } from '../state/session-state.ts'
 import { withinRun } from '../tree/async-context.ts'
 import { byteLimitsIn } from '../tree/byte-meter.ts'
 import { wakeWaiters } from '../tree/reservations.ts'
@@ -31,7 +30,7 @@ import { createTree } from '../tree/run-tree.ts'
 import type { Inbox, InboxReader, PendingInputs } from '../types/inputs.ts'
 import type { EventBus, Lease, LogSnapshot } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
-import type { InboxStart, RunContext, RunHandle, RunStart, SessionBinding } from '../types/run-context.ts'
+import type { AbortControl, InboxStart, RunContext, RunHandle, RunStart, SessionBinding } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 import type { ParentRun } from '../types/run-tree.ts'
 import type { UntypedRunOptions } from '../types/session.ts'
@@ -140,13 +139,13 @@ async function perform<Output>(
     if (writing) await inTime(writing)
     // The owner of the lease reads its inbox once more after it has released the lease.
     if ('fromInbox' in start) await inTime(Promise.resolve(inbox.arriving()))
-    leasing = parentRun ? awaitLease(agent, log, control.controller.signal) : holdLease(agent.store, log, agent.leaseMs)
+    leasing = parentRun ? awaitLease(agent, log, control.signal) : holdLease(agent.store, log, agent.leaseMs)
     lease = await inTime(leasing.catch((thrown: unknown) => Promise.reject(storeFailure(thrown, 'lease'))))
     if (!lease) throw storeFailure(new SessionBusyError(sessionId), 'lease')
     const { store, name } = agent
     const secrets = parentRun?.secrets ?? agent.secrets
     const stored = (): Promise<readonly Entry[]> =>
-      readLog(store, log, offsetOf(snapshot.state)).catch((thrown: unknown) =>
+      readLog(store, log, snapshot.state.offset).catch((thrown: unknown) =>
         Promise.reject(storeFailure(thrown, 'read')),
       )
     const entries = fresh ? [] : await inTime(stored())

@@ -1,7 +1,6 @@
 import type { NewEntry } from '@provost/core'
 import { SessionBusyError, isPromise } from '@provost/core'
 
-import type { AbortControl } from '../control/abort-control.ts'
 import { createAbortControl } from '../control/abort-control.ts'
 import { createEventBus } from '../events/event-bus.ts'
 import { observeWithHooks } from '../hooks/event-hooks.ts'
@@ -15,11 +14,11 @@ import { asError } from '../result/run-error.ts'
 import { nothingCompacts } from '../result/session-error.ts'
 import { createRunContext } from '../run/create-run-context.ts'
 import { startRun } from '../run/start-run.ts'
-import { offsetOf } from '../state/session-state.ts'
 import { createTree } from '../tree/run-tree.ts'
 import type { Inbox } from '../types/inputs.ts'
 import type { LogSnapshot } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { AbortControl } from '../types/run-context.ts'
 import type { UntypedRunOptions } from '../types/session.ts'
 import type { SessionRuns } from './session-runs.ts'
 import type { SessionWriter } from './session-writer.ts'
@@ -104,7 +103,7 @@ async function compactSession(
   if (!lease) throw new SessionBusyError(id)
   const eventBus = createEventBus([])
   try {
-    const news = await readLog(store, id, offsetOf(snapshot.state))
+    const news = await readLog(store, id, snapshot.state.offset)
     const { run, memos } = snapshot.state
     const logWriter = openLogWriter(
       { store, log: id, sessionId: id, lease, eventBus, runId: id, agent: name, scrubber },

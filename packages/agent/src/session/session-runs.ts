@@ -7,7 +7,6 @@ import { applyEntries, readLog } from '../log/log-snapshot.ts'
 import { localState } from '../result/run-state-data.ts'
 import { nothingToResume } from '../result/session-error.ts'
 import { startRun } from '../run/start-run.ts'
-import { offsetOf } from '../state/session-state.ts'
 import { expiredWaits, nextDeadline, timerMs } from '../state/wait-deadlines.ts'
 import { createTree } from '../tree/run-tree.ts'
 import type { Inbox, PendingInputs } from '../types/inputs.ts'
@@ -161,13 +160,13 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
   function resume(options: UntypedRunOptions, watched = false): RunHandle<Output> {
     const { run } = state
     if (!run || run.status === 'completed') throw nothingToResume(id)
-    const at = { sessionId: id, runId: run.id, offset: offsetOf(state) }
+    const at = { sessionId: id, runId: run.id, offset: state.offset }
     return start({ resume: localState<Output>(run.manifest, at), fromOwnLog: true }, options, watched, !watched)
   }
 
   async function refresh(): Promise<void> {
     if (underway || writer.underway()) return
-    const news = await readLog(agent.store, id, offsetOf(state))
+    const news = await readLog(agent.store, id, state.offset)
     if (!underway && !writer.underway()) applyEntries(snapshot, news)
   }
 

@@ -8,7 +8,6 @@ import type { HookClock } from '../hooks/hook-time.ts'
 import { hookSignal, inHookTime } from '../hooks/hook-time.ts'
 import { inOrder } from '../hooks/run-hooks.ts'
 import { newEntry } from '../state/entry.ts'
-import { offsetOf } from '../state/session-state.ts'
 import type { Hooked } from '../types/hooks.ts'
 import type { LogSnapshot } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
@@ -60,7 +59,7 @@ function contextOf(
     fold: <S>({ initial, apply }: Fold<S>): S => state.entries.reduce(apply, initial),
     async append(key, data) {
       // A session may be closed more than once, so the offset makes the id unique.
-      const entryId = `${id}/stop/${offsetOf(state)}/ext/${extension.name}/${key}`
+      const entryId = `${id}/stop/${state.offset}/ext/${extension.name}/${key}`
       const place = { runId: id, step: 0, agent: of.name }
       await write([newEntry(place, entryId, { type: 'ext', name: extension.name, key, data: toJson(data) })])
     },

@@ -6,6 +6,7 @@ import type { CallState, RunProgress, SessionState } from '../types/session-stat
 export function emptySessionState(): SessionState {
   return {
     entries: [],
+    offset: 0,
     systemMessages: new Map(),
     messages: [],
     hidden: new Set(),
@@ -26,11 +27,6 @@ export function emptySessionState(): SessionState {
     earlier: { usage: {}, byModel: new Map() },
     completedMessage: undefined,
   }
-}
-
-/** Returns the offset of the last entry. */
-export function offsetOf(state: SessionState): number {
-  return state.entries.at(-1)?.offset ?? 0
 }
 
 /** Returns a call of the current step, of the model or of a composite. */

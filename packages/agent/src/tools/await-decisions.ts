@@ -34,7 +34,7 @@ export async function decisionsOn(
   const due = takeDue(ctx)
   if (due) return due
   if (ctx.signal.aborted || pendingInputs.draining) {
-    if (ctx.pendingPolicy() === 'hold') return 'suspend'
+    if (ctx.control.pendingPolicy === 'hold') return 'suspend'
     throw new RunEnding('aborted')
   }
   const decided: ApprovalDecision[] = []
@@ -52,7 +52,7 @@ export async function decisionsOn(
   const meanwhile = takeDue(ctx)
   if (meanwhile) return meanwhile
   const ending = pendingInputs.draining || ctx.signal.aborted
-  if (ending && ctx.pendingPolicy() !== 'hold') throw new RunEnding('aborted')
+  if (ending && ctx.control.pendingPolicy !== 'hold') throw new RunEnding('aborted')
   return 'suspend'
 }
 

@@ -22,13 +22,31 @@ import type { ResolvedAgent } from './resolved-agent.ts'
 import type { ActiveChild, ParentRun, Reservations, RunTree } from './run-tree.ts'
 import type { CallState, SessionState } from './session-state.ts'
 import type { UntypedRunOptions } from './session.ts'
-import type { AgentStream } from './stream.ts'
+import type { AbortOptions, AgentStream } from './stream.ts'
 
 /** Estimates the tokens of a request; each message is counted once, until the view is cut. */
 export interface ContextSize {
   messages(ctx: RunContext): number
   /** Tokens that are sent in addition to the messages of the view. */
   overhead(ctx: RunContext): number
+}
+
+/** The abort of a run. Each property changes only with an abort. */
+export interface AbortControl {
+  readonly signal: AbortSignal
+  /** Whether the signal is aborted: a step asks often, and a signal answers slowly. */
+  isAborted: boolean
+  /** Milliseconds that tools have to stop by themselves after an abort. */
+  graceMs: number
+  /** What happens to calls that wait for a human when the run is aborted. */
+  pendingPolicy: NonNullable<AbortOptions['onPendingApprovals']>
+  /** The failure that ends the run, if there is one. */
+  failure: ErrorInfo | undefined
+  /** Rejects with a `RunEnding` when the grace of a hard abort is over. */
+  readonly overdue: Promise<never>
+  abort(options?: AbortOptions): void
+  /** The run is over: its timer does not keep the process alive. */
+  release(): void
 }
 
 /** A run starts with an input, or resumes from a state. */
@@ -140,6 +158,8 @@ export interface RunContext {
   readonly startRun: StartRun
   /** What remains of the grants of this run and of those above. */
   remaining(): Grant | undefined
+  /** The abort of the run; its signal is also `signal`. */
+  readonly control: AbortControl
   readonly signal: AbortSignal
   /** Secrets that its tools may receive, and that are hidden everywhere else. */
   secrets: SecretScope
@@ -169,10 +189,6 @@ export interface RunContext {
   readonly activeCalls: ActiveCalls
   /** Slots for concurrent calls, of the model and of composites. */
   readonly slots: Slots
-  /** Milliseconds that tools have to stop by themselves after an abort. */
-  graceMs(): number
-  /** What happens to calls that wait for a human when the run is aborted. */
-  pendingPolicy(): 'deny' | 'hold' | 'fail'
   /** The current step and its attempt. */
   step: number
   attempt: number

@@ -208,6 +208,8 @@ export interface UsageSum {
  */
 export interface SessionState {
   readonly entries: Entry[]
+  /** Offset of the last entry; 0 for an empty log. */
+  offset: number
   /** System messages of the session, by agent. */
   readonly systemMessages: Map<string, Message[]>
   /** The history. */
