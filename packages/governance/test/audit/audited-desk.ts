@@ -23,7 +23,7 @@ const send = tool({
 })
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'seen' })
 
-const mail = (to: string): { name: string; input: unknown } => ({ name: 'send', input: { to, pin: '4711' } })
+const mail = (to: string): { name: string; input: unknown } => ({ name: 'send', input: { to, pin: 'pin 4711' } })
 
 /** Answers by what was said, so that another process can resume. */
 const following = (steps: readonly ScriptedStep[]): ReturnType<typeof scriptedModel> =>
@@ -75,7 +75,7 @@ export function runDesk(agent: Agent, sessionId?: string): Promise<{ readonly se
     decision: 'approve',
     by: 'ann',
     sticky: 'session',
-    args: { to: 'bob', pin: '0815' },
+    args: { to: 'bob', pin: 'pin 0815' },
   })
   return agent.run('Send the PIN to ann, bob, eve and zoe.', {
     onApproval,

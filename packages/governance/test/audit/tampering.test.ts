@@ -100,7 +100,7 @@ describe('an audit', () => {
 
   test('states hashes and no values: a short PIN cannot be guessed once the session is deleted', () => {
     const chain = auditChain(textOfLines(lines))
-    expect(chain).not.toMatch(/4711|0815|salt/)
+    expect(chain).not.toMatch(/pin 4711|pin 0815|salt/)
     expect(verifyAudit(chain, { key })).toMatchObject({ ok: true, calls: [] })
   })
 
@@ -160,7 +160,7 @@ describe('a broken log is found:', () => {
     ],
     [
       'the arguments of a decision, and so of what ran, are changed',
-      () => edit(decided('ann', 'proceed'), { args: { to: 'mallory', pin: '4711' } }),
+      () => edit(decided('ann', 'proceed'), { args: { to: 'mallory', pin: 'pin 4711' } }),
       ['decision-for-other-arguments', 'entry-changed', 'ran-with-other-arguments'],
     ],
     [
