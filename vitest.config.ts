@@ -21,8 +21,8 @@ export const options: TestUserConfig = {
   experimental: { viteModuleRunner: false, nodeLoader: false },
   // A file costs its tests, not a process. So files leave nothing behind: what was replaced comes back by itself.
   isolate: false,
-  // All cores: vitest would leave one to others. Full runs wait for processes and leases a lot, so one more works then.
-  maxWorkers: full ? availableParallelism() + 1 : '100%',
+  // One more than cores: tests wait for processes and leases a lot.
+  maxWorkers: availableParallelism() + 1,
   // A busy machine is no failure; what hangs still ends. So no test has a shorter limit of its own.
   testTimeout: full ? 600_000 : 120_000,
   hookTimeout: 120_000,

@@ -451,7 +451,7 @@ test('whatever the model notes after untrusted content, only sentences of the us
       }
       await memory.close()
     }),
-    { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 200 : 60, seed: 3 },
+    { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 200 : 15, seed: 3 },
   )
   expect(quoted).toBeGreaterThan(0)
 })

@@ -36,7 +36,7 @@ describe.each(['sqlite', 'postgres'] as const)('a process on %s that stops after
   test.skipIf(kind === 'postgres' && findPostgres() === undefined)(
     'does not repeat the effect or replace its result when it continues after another process resumed',
     async ({ skip }) => {
-      skip(kind === 'postgres' && !full, 'in full runs')
+      skip(!full, 'in full runs')
       const folder = mkdtempSync(join(tmpdir(), 'provost-zombie-'))
       const server = kind === 'postgres' ? await startPostgres() : undefined
       const site: EffectSite = { kind, place: server?.url ?? join(folder, 'sessions.db') }

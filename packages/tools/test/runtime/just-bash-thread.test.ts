@@ -39,7 +39,7 @@ const hostile: readonly (readonly [name: string, command: string])[] = [
 ]
 
 /** The commands that no limit of the interpreter ends soon, and one that a limit ends. */
-const sample: ReadonlySet<string> = new Set(['a loop without end', 'a string that doubles', 'jq', 'a sort of much'])
+const sample: ReadonlySet<string> = new Set(['a loop without end', 'a sort of much'])
 
 describe('a hostile command of justBashRuntime', () => {
   test.for(hostile)('does not block this process: %s', async ([name, command], ctx) => {
@@ -81,7 +81,8 @@ describe('a hostile command of justBashRuntime', () => {
     expect(await runtime.list('.')).toEqual([])
   })
 
-  test('that leaves too many files is undone', async () => {
+  test('that leaves too many files is undone', async ({ skip }) => {
+    skip(process.env['PROVOST_TEST_FULL'] !== '1', 'in full runs')
     const runtime = justBashRuntime()
     await runtime.exec('echo x > x')
     const done = await runtime.exec('for i in 0 1 2; do eval "touch d$i{00000..08999}"; done', { timeout: 60_000 })
@@ -102,7 +103,8 @@ test('commands see no environment variables of this process', async () => {
   }
 })
 
-test('an idle thread does not keep the process alive', async () => {
+test('an idle thread does not keep the process alive', async ({ skip }) => {
+  skip(process.env['PROVOST_TEST_FULL'] !== '1', 'in full runs')
   const { execFile } = await import('node:child_process')
   const { promisify } = await import('node:util')
   const source = `import { justBashRuntime } from '@provost/tools'
