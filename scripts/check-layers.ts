@@ -11,10 +11,22 @@ import process from 'node:process'
 
 /** The folders of each package's src, each below those that it may import from. */
 const layers: Readonly<Record<string, readonly string[]>> = {
-  core: ['values', 'text', 'secrets', 'messages', 'tools', 'log', 'wire', 'scrubbing', 'hooks', 'definitions'],
+  core: [
+    'values',
+    'text',
+    'secrets',
+    'messages',
+    'tools',
+    'log',
+    'engine',
+    'wire',
+    'scrubbing',
+    'hooks',
+    'definitions',
+  ],
   testing: ['store', 'process', 'model', 'provider', 'conformance'],
   provider: ['models', 'errors', 'call', 'prompt'],
-  sessions: ['kit', 'effects', 'text', 'jsonl', 'sqlite', 'postgres', 'history', 'memory', 'transfer'],
+  sessions: ['kit', 'wake', 'effects', 'text', 'jsonl', 'sqlite', 'postgres', 'history', 'memory', 'transfer'],
   tools: [
     ...['definition', 'foreign-schema', 'ai-sdk', 'secrets', 'runtime', 'just-bash', 'file-search', 'files', 'web'],
     ...['mcp-transport', 'mcp', 'executor', 'results', 'skills', 'a2a', 'registry'],

@@ -88,6 +88,8 @@ function comparableEntry(entry: NewEntry): Json {
     repeatable: ______,
     announces: _______,
     source: ________,
+    due: _________,
+    seen: __________,
     ...rest
   }: Record<string, unknown> = { ...entry }
   // Ids of run entries count entries, and hooks may write entries in between.

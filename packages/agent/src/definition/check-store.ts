@@ -1,7 +1,7 @@
 import type { SessionStore } from '@provost/core'
 import { ProvostError, isRecord } from '@provost/core'
 
-type Method = Exclude<keyof SessionStore, 'ephemeral' | 'private' | 'transient' | 'place'>
+type Method = Exclude<keyof SessionStore, 'ephemeral' | 'private' | 'transient' | 'place' | 'claimDue' | 'setDue'>
 
 const methods: Readonly<Record<Method, true>> = {
   lease: true,

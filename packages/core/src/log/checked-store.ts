@@ -18,6 +18,8 @@ const kinds: Readonly<Record<Method, readonly ArgumentKind[]>> = {
   putBlob: ['bytes'],
   list: ['object?'],
   delete: ['text'],
+  claimDue: ['object'],
+  setDue: ['text', 'object'],
 }
 
 /** The appends behind those that check their arguments. */

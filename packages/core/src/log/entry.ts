@@ -68,7 +68,14 @@ export type EntryBody =
       grant?: Grant
       parent?: { log: string; runId: string }
     }
-  | { type: 'run'; op: 'suspended' }
+  | {
+      type: 'run'
+      op: 'suspended'
+      /** When the run has to be looked at: its earliest deadline, or now if it only makes room. Absent: when an answer comes. */
+      due?: Timestamp
+      /** Id of the last delivery that the run has read; absent in entries of earlier releases. */
+      seen?: string
+    }
   | { type: 'run'; op: 'resumed' }
   | {
       type: 'run'
@@ -77,6 +84,8 @@ export type EntryBody =
       output?: Json
       error?: ErrorInfo
       source?: ErrorSource
+      /** As in `suspended`. */
+      seen?: string
     }
   | {
       type: 'message'

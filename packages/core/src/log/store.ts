@@ -33,8 +33,39 @@ export interface LeaseState {
   readonly holder: 'none' | 'alive' | 'lapsed'
   /** As in {@link Lease}. */
   readonly takeovers: number
+  /** When the lease of a living owner expires unless it is renewed; absent for any other holder, and for a lease without an end. */
+  readonly until?: Timestamp
   /** When the store quarantined the session; absent when it is not quarantined. */
   readonly quarantinedAt?: Timestamp
+}
+
+/** Which due sessions a process claims. */
+export interface ClaimOptions {
+  /** Names of the agents whose sessions the process can run. */
+  readonly agents: readonly string[]
+  /** Sessions at most. */
+  readonly limit: number
+  /** Milliseconds for which the claimed sessions are hidden from other claims, with up to a fifth more. */
+  readonly hiddenMs: number
+  /** Ids of principals whose sessions are not claimed; default none. */
+  readonly except?: readonly string[]
+}
+
+/** A session that a process has claimed. */
+export interface DueSession {
+  readonly id: string
+  readonly agent: string
+  readonly principal?: string
+  /** As in {@link Lease}. */
+  readonly takeovers: number
+}
+
+/** When a session is due next. */
+export interface DueTime {
+  /** Absent: only a delivery makes the session due. */
+  readonly at?: Timestamp
+  /** Id of the last delivery that the caller has read. A later one makes the session due at once. Absent: deliveries are ignored. */
+  readonly seen?: string
 }
 
 /** Where an append belongs: after the entry with offset `after`, under the lease with this fence. */
@@ -162,6 +193,21 @@ export interface SessionStore {
   /** Removes a session with its child logs, their inboxes, and the blobs that no other log mentions. */
   delete(sessionId: string): Promise<void>
   close(): Promise<void>
+  /**
+   * Claims sessions that are due: a process has to look at them. Absent in stores without a wake index; a process then
+   * looks through `list`. A store makes a session due
+   * - at once: by a delivery, unless its run has a living writer; by a run that suspends or ends with unread deliveries
+   *   (`seen` of its entry);
+   * - at the `due` of the entry that suspends its run;
+   * - while its run is in progress: when the lease of the writer expires, with up to a fifth more; soon after its release.
+   *
+   * A session in quarantine is not due. A claim is no lease: it hides the session, so that a claimer that dies delays it
+   * only. A due session with a living writer is hidden and not returned. Sessions of different principals take turns;
+   * those of one are claimed in the order in which they became due.
+   */
+  claimDue?(options: ClaimOptions): Promise<readonly DueSession[]>
+  /** Sets when a session is due next, unless it has a living writer. For a process that claimed it and found nothing to do. */
+  setDue?(sessionId: string, next: DueTime): Promise<void>
   /** Absent where no other process could read it, and in stores that keep only logs. */
   readonly transient?: TransientBuffer
   /** The location of the store, so that related data can be kept beside it. Absent: unknown. */

@@ -161,9 +161,14 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
     leaseState(name) {
       const { held, takeovers, quarantinedAt } = leaseMark(folder, name)
       const lease = logs.get(name)?.lease
-      const holds = lease && lease.until > performance.now()
-      const holder = holds ? 'alive' : lease || held ? 'lapsed' : 'none'
-      return { holder, takeovers, ...(quarantinedAt !== undefined && { quarantinedAt }) }
+      const leftMs = lease ? lease.until - performance.now() : 0
+      const holder = leftMs > 0 ? 'alive' : lease || held ? 'lapsed' : 'none'
+      return {
+        holder,
+        takeovers,
+        ...(leftMs > 0 && { until: Math.round(Date.now() + leftMs) }),
+        ...(quarantinedAt !== undefined && { quarantinedAt }),
+      }
     },
 
     releaseQuarantine(name) {

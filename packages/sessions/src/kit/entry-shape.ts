@@ -163,9 +163,14 @@ const bodies: Readonly<Record<Entry['type'], Check>> = {
       grant: optional(record),
       parent: optional(fields({ log: text, runId: text })),
     }),
-    suspended: record,
+    suspended: fields({ due: optional(number), seen: optional(text) }),
     resumed: record,
-    ended: fields({ status: ended, error: optional(error), source: optional(fields({ kind: text, name: text })) }),
+    ended: fields({
+      status: ended,
+      error: optional(error),
+      source: optional(fields({ kind: text, name: text })),
+      seen: optional(text),
+    }),
   } satisfies ByOp<'run'>),
   message: (value) =>
     messageEntry(value) &&

@@ -115,7 +115,14 @@ export function endQuarantine(record: LeaseRecord | undefined): LeaseRecord | un
 export function leaseStateOf(record: LeaseRecord | undefined, now: number): LeaseState {
   if (!record) return { holder: 'none', takeovers: 0 }
   const { takeovers, quarantinedAt } = record
-  return { holder: holderOf(record, now), takeovers, ...(quarantinedAt !== undefined && { quarantinedAt }) }
+  const holder = holderOf(record, now)
+  const hasEnd = holder === 'alive' && record.until < Number.MAX_SAFE_INTEGER
+  return {
+    holder,
+    takeovers,
+    ...(hasEnd && { until: Math.round(Date.now() + record.until - now) }),
+    ...(quarantinedAt !== undefined && { quarantinedAt }),
+  }
 }
 
 /**

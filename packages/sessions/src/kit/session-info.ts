@@ -14,6 +14,10 @@ export interface RunChange {
   readonly started: LogOrigin | undefined
   /** Status after the last of them; `idle` for a session that has had no run. */
   readonly status: SessionStatus
+  /** When the last of them has to be looked at, in milliseconds since 1970; only of a suspended run. */
+  readonly due?: number
+  /** Number of the last delivery that its writer has read; absent where the entry does not say it. */
+  readonly seen?: number
 }
 
 /** The origin of a log, from its first run or its creation entry. */
@@ -39,7 +43,14 @@ export function runChange(entries: readonly NewEntry[]): RunChange | undefined {
     if (entry.op === 'started') started ??= originOf(entry)
   }
   if (!last) return created && { started: created, status: 'idle' }
-  return { started: created ?? started, status: statusAfter(last) }
+  const due = last.op === 'suspended' ? last.due : undefined
+  const seen = last.op === 'suspended' || last.op === 'ended' ? last.seen : undefined
+  return {
+    started: created ?? started,
+    status: statusAfter(last),
+    ...(due !== undefined && { due }),
+    ...(seen !== undefined && { seen: Number(seen) || 0 }),
+  }
 }
 
 /** What a store keeps of a log for its list, so that `list` reads no entries. */

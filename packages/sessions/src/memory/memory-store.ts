@@ -1,4 +1,4 @@
-import type { Delivery, Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
+import type { Delivery, DueSession, Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
 import { checkedStore, sessionQuarantined } from '@provost/core'
 
 import { addFresh, planAppend } from '../kit/append-plan.ts'
@@ -7,15 +7,19 @@ import { deliveryId } from '../kit/delivery-id.ts'
 import { endQuarantine, grantLease, leaseStateOf, permitsAppend, releaseLease } from '../kit/lease-record.ts'
 import type { LeaseRecord } from '../kit/lease-record.ts'
 import { ownedLogs } from '../kit/owned-logs.ts'
-import { selectSessions, sessionInfo } from '../kit/session-info.ts'
+import { runChange, selectSessions, sessionInfo } from '../kit/session-info.ts'
+import type { LogOrigin } from '../kit/session-info.ts'
 import { fenced } from '../kit/store-error.ts'
 import { createWatchers } from '../kit/store-watchers.ts'
+import { dueAfter, dueBehind, dueSession, inTurns, releasedMs, withJitter } from '../wake/due-time.ts'
 
 interface Log {
   readonly entries: Entry[]
   readonly ids: Map<string, number>
   /** Its times are those of `performance.now()`. */
   lease: LeaseRecord | undefined
+  origin: LogOrigin | undefined
+  isRunning: boolean
 }
 
 /** Returns the entry with its offset. An entry that already has it is shared, not copied. */
@@ -39,13 +43,28 @@ export function memoryStore(): SessionStore {
   const blobs = new Map<string, Uint8Array>()
   const unmentioned = freshBlobs()
   const watchers = createWatchers()
+  /** When sessions are due, in milliseconds since 1970; those that are not due at any time are missing. */
+  const due = new Map<string, number>()
   /** Last fence of all logs, so that a deleted and recreated log gets a greater one. */
   let fences = 0
 
   function logOf(name: string): Log {
     let log = logs.get(name)
-    if (!log) logs.set(name, (log = { entries: [], ids: new Map(), lease: undefined }))
+    if (!log)
+      logs.set(name, (log = { entries: [], ids: new Map(), lease: undefined, origin: undefined, isRunning: false }))
     return log
+  }
+
+  /** Returns when a run in progress is due; undefined for a lease without an end. */
+  function dueBehindLease({ lease }: Log): number | undefined {
+    if (!lease || lease.until >= Number.MAX_SAFE_INTEGER) return undefined
+    return Date.now() + withJitter(lease.until - performance.now())
+  }
+
+  function schedule(name: string, { origin, lease }: Log, at: number | undefined): void {
+    const isSession = origin?.child === false && lease?.quarantinedAt === undefined
+    if (at === undefined || !isSession) due.delete(name)
+    else due.set(name, at)
   }
 
   /** Returns the hashes of the blobs that logs mention. */
@@ -68,6 +87,7 @@ export function memoryStore(): SessionStore {
       const decision = grantLease(log.lease, request)
       if (decision.outcome === 'busy') return 'busy'
       log.lease = decision.record
+      if (log.isRunning) schedule(name, log, dueBehindLease(log))
       if (decision.outcome === 'quarantined') throw sessionQuarantined(name)
       return decision.lease
     },
@@ -79,13 +99,18 @@ export function memoryStore(): SessionStore {
     async releaseQuarantine(sessionId) {
       const log = logs.get(sessionId)
       const ended = endQuarantine(log?.lease)
-      if (log && ended) log.lease = ended
+      if (log && ended) {
+        log.lease = ended
+        schedule(sessionId, log, Date.now())
+      }
       return ended !== undefined
     },
 
     async release(name, fence) {
       const log = logs.get(name)
-      if (log?.lease) log.lease = releaseLease(log.lease, fence)
+      if (!log?.lease || !permitsAppend(log.lease, fence)) return
+      log.lease = releaseLease(log.lease, fence)
+      if (log.isRunning) schedule(name, log, Date.now() + releasedMs)
     },
 
     async append(name, entries, { after, fence }) {
@@ -100,6 +125,13 @@ export function memoryStore(): SessionStore {
       }
       addFresh(fresh, ids, stored.length)
       for (const entry of fresh) stored.push(placed(entry, stored.length + 1))
+      const change = runChange(fresh)
+      if (change) {
+        log.origin ??= change.started
+        log.isRunning = change.status === 'running'
+        const place = { mail: inboxes.get(name)?.size ?? 0, leased: dueBehindLease(log), now: Date.now() }
+        schedule(name, log, dueAfter(change, place))
+      }
       if (blobs.size > 0) unmentioned.mention(fresh.map((entry) => JSON.stringify(entry)))
       watchers.wake(name, 'log')
       return { offset: stored.length, existing }
@@ -120,6 +152,8 @@ export function memoryStore(): SessionStore {
       if (inbox.has(token)) return 'duplicate'
       const id = deliveryId(inbox.size + 1)
       inbox.set(token, Object.freeze({ id, token, value, by, at: Date.now() }))
+      const log = logs.get(sessionId)
+      if (log && !log.isRunning) schedule(sessionId, log, Date.now())
       watchers.wake(sessionId, 'inbox')
       return 'accepted'
     },
@@ -152,6 +186,31 @@ export function memoryStore(): SessionStore {
       yield* selectSessions(rows, filter)
     },
 
+    async claimDue({ agents, limit, hiddenMs, except = [] }) {
+      const now = Date.now()
+      const rows = []
+      for (const [key, at] of due) {
+        const { origin } = logs.get(key) ?? {}
+        if (at > now || !origin || !agents.includes(origin.agent)) continue
+        const { agent, principal } = origin
+        if (principal === undefined || !except.includes(principal)) rows.push({ key, due: at, principal, agent })
+      }
+      const claimed: DueSession[] = []
+      for (const { key, agent, principal } of inTurns(rows, limit)) {
+        const state = leaseStateOf(logs.get(key)?.lease, performance.now())
+        due.set(key, dueBehind(state, now, hiddenMs))
+        if (state.holder !== 'alive') claimed.push(dueSession(key, agent, principal, state.takeovers))
+      }
+      return claimed
+    },
+
+    async setDue(sessionId, { at, seen }) {
+      const log = logs.get(sessionId)
+      if (!log || leaseStateOf(log.lease, performance.now()).holder === 'alive') return
+      const isUnread = seen !== undefined && (inboxes.get(sessionId)?.size ?? 0) > Number(seen)
+      schedule(sessionId, log, isUnread ? Date.now() : at)
+    },
+
     async delete(sessionId) {
       const doomed = [sessionId]
       const removed: Log[] = []
@@ -161,6 +220,7 @@ export function memoryStore(): SessionStore {
         if (!log || (name !== sessionId && sessionInfo(name, log.entries))) continue
         for (const entry of log.entries) doomed.push(...ownedLogs(entry))
         logs.delete(name)
+        due.delete(name)
         inboxes.delete(name)
         removed.push(log)
       }

@@ -17,8 +17,10 @@ import { fenced } from '../kit/store-error.ts'
 import { columnsOf, isLong, toColumn } from '../text/column-text.ts'
 import { entriesOf, readEntries, readEntry, writeEntry } from '../text/entry-text.ts'
 import { nameKey } from '../text/name-key.ts'
+import { releasedMs } from '../wake/due-time.ts'
 import { isTaken } from './postgres-database.ts'
 import type { PostgresDatabase, Row, Value } from './postgres-database.ts'
+import { dueBehindLease, lapsed, msOf } from './postgres-wake.ts'
 
 /** The logs of a database and the right to write them. */
 export interface PostgresLogs {
@@ -48,8 +50,6 @@ export interface InboxListener {
 }
 
 export function postgresLogs({ t, channel, query, transaction }: PostgresDatabase, inbox: InboxListener): PostgresLogs {
-  // A lease that begins in the future by more than its duration was taken before the server's clock was set back.
-  const lapsed = `(l.until <= clock_timestamp() or l.begun - clock_timestamp() > l.until - l.begun)`
   // Whether another owner takes it from a dead one: only such a row passes `where` with an owner.
   const takeover = `(l.owner <> excluded.owner and not $4::boolean)`
   const refused = `coalesce(l.quarantined is not null or (${takeover} and l.takeovers >= ${mostTakeovers}), false)`
@@ -64,12 +64,14 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       fence = case when l.owner = excluded.owner or ${refused} then l.fence else excluded.fence end,
       takeovers = case when ${refused} then l.takeovers when ${takeover} then l.takeovers + 1
         when l.owner = excluded.owner and $5::boolean then 0 else l.takeovers end,
-      quarantined = case when ${refused} then coalesce(l.quarantined, clock_timestamp()) end
+      quarantined = case when ${refused} then coalesce(l.quarantined, clock_timestamp()) end,
+      due_at = case when ${refused} then null
+        when l.status = 'running' and l.kind = 'session' then ${dueBehindLease('excluded.until')} else l.due_at end
     where l.owner is null or l.owner = excluded.owner or ${lapsed}
     returning fence, takeovers, quarantined is not null`
   const stateSql = `
     select case when owner is null then 'none' when ${lapsed} then 'lapsed' else 'alive' end, takeovers,
-      extract(epoch from quarantined) * 1000
+      extract(epoch from quarantined) * 1000, extract(epoch from until) * 1000
     from ${t('logs')} as l where key = $1`
 
   // One round trip: the valid writer moves the tail and inserts the entries after it. A concurrent writer waits for the
@@ -82,7 +84,14 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
         status = coalesce($7, status),
         origin = case when kind is null then $9 else origin end,
         principal = case when kind is null then $10 else principal end,
-        kind = coalesce(kind, $8)
+        agent = case when kind is null then $13 else agent end,
+        kind = coalesce(kind, $8),
+        due_at = case when coalesce(kind, $8) is distinct from 'session' then null
+          when $7 = 'running' then ${dueBehindLease('until')}
+          when $7 = 'suspended' and ($12::bigint is null or mail > $12) then ${msOf('clock_timestamp()')}
+          when $7 = 'suspended' then $11::bigint
+          when mail > $12 then ${msOf('clock_timestamp()')}
+          when $7 is null then due_at end
       where key = $1 and fence = $2 and owner is not null and tail = $3
       returning no, watched_until > clock_timestamp() as watched
     ), written as (
@@ -93,7 +102,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
     select ${result} from held`
   const mentionSql = `, mentioned as (
       insert into ${t('mentions')} (hash, log)
-      select hash, no from held, ${t('blobs')} where hash = any($11::text[])
+      select hash, no from held, ${t('blobs')} where hash = any($14::text[])
       on conflict (hash, log) do update set at = excluded.at
     )`
   // Most appends have one entry that does not affect the list: a smaller statement for them.
@@ -144,6 +153,9 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       origin ? (origin.child ? 'child' : 'session') : null,
       origin ? JSON.stringify({ id: name, ...origin }) : null,
       origin?.principal === undefined ? null : nameKey(origin.principal),
+      change?.due ?? null,
+      change?.seen ?? null,
+      origin?.agent ?? null,
     ]
     if (hashes.length > 0) return append(run, name, 'mentioning', [...values, hashes])
     return append(run, name, 'several', values)
@@ -226,25 +238,28 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
 
     async leaseState(name) {
       const [row] = await query('provost-lease-state', stateSql, [nameKey(name)])
-      const [holder, takeovers, quarantinedAt] = row ?? []
+      const [holder, takeovers, quarantinedAt, until] = row ?? []
       return {
         holder: holder === 'alive' || holder === 'lapsed' ? holder : 'none',
         takeovers: Number(takeovers ?? 0),
+        ...(holder === 'alive' && { until: Math.round(Number(until)) }),
         ...(quarantinedAt !== null &&
           quarantinedAt !== undefined && { quarantinedAt: Math.round(Number(quarantinedAt)) }),
       }
     },
 
     async releaseQuarantine(name) {
-      const freed = `update ${t('logs')} set quarantined = null, takeovers = 0 where key = $1 and quarantined is not null returning no`
+      const freed = `update ${t('logs')} set quarantined = null, takeovers = 0,
+        due_at = case when kind = 'session' then ${msOf('clock_timestamp()')} end
+        where key = $1 and quarantined is not null returning no`
       return (await query('provost-release-quarantine', freed, [nameKey(name)])).length === 1
     },
 
     async release(name, fence) {
-      await query('provost-release', `update ${t('logs')} set owner = null where key = $1 and fence = $2`, [
-        nameKey(name),
-        fence,
-      ])
+      const freed = `update ${t('logs')} set owner = null, due_at = case
+        when kind = 'session' and status = 'running' then ${msOf('clock_timestamp()')} + ${releasedMs} else due_at end
+        where key = $1 and fence = $2`
+      await query('provost-release', freed, [nameKey(name), fence])
     },
 
     async append(name, entries, at) {

@@ -19,6 +19,9 @@ export interface PostgresTables {
     principal: string | null
     status: string | null
     quarantined: Date | null
+    agent: string | null
+    due_at: string | null
+    mail: string
   }
   entries: { log: string; offset: number; id: string; body: string }
   inbox: { session: string; seq: string; token: string; body: string }
@@ -106,6 +109,16 @@ const migrations: Readonly<Record<string, (t: TableName) => string>> = {
   '0004_status': (t) => `create index on ${t('logs')} (status, key) where kind = 'session';`,
   '0005_takeovers': (t) => `
     alter table ${t('logs')} add column takeovers integer not null default 0, add column quarantined timestamptz;`,
+  // An earlier release did not record when a session is due: each open one is looked at once.
+  '0006_wake': (t) => `
+    alter table ${t('logs')} add column agent text collate "C", add column due_at bigint,
+      add column mail bigint not null default 0;
+    update ${t('logs')} as l set agent = origin::json ->> 'agent',
+      mail = coalesce((select last from ${t('inboxes')} where session = l.key), 0),
+      due_at = case when status in ('running', 'suspended') and quarantined is null then 0 end
+      where kind = 'session';
+    create index on ${t('logs')} (agent, due_at) where due_at is not null;
+    create index on ${t('logs')} (key) where quarantined is not null;`,
 }
 
 const latest = Object.keys(migrations).at(-1)

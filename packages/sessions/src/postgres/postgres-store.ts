@@ -10,6 +10,7 @@ import { isTaken, postgresDatabase } from './postgres-database.ts'
 import { postgresLogs } from './postgres-log.ts'
 import { deleteSession, listSessions } from './postgres-session.ts'
 import { postgresTransient } from './postgres-transient.ts'
+import { noteMail, postgresWake } from './postgres-wake.ts'
 import { watchPostgres } from './postgres-watch.ts'
 
 /** Options of {@link postgresStore}. */
@@ -62,6 +63,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
       returning last
     ), put as (
       insert into ${t('inbox')} (session, seq, token, body) select $1, last, $2, $3 from head
+    ), noted as (${noteMail(t)}
     )
     select pg_notify('${channel.replaceAll("'", "''")}', $1)::text from head`
 
@@ -146,6 +148,8 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
         if (after === undefined) return
       }
     },
+
+    ...postgresWake(database),
 
     async delete(sessionId) {
       await deleteSession(database, sessionId)

@@ -21,6 +21,7 @@ import type { RunChange } from '../kit/session-info.ts'
 import { fenced, isOutdated } from '../kit/store-error.ts'
 import { entriesOf, readEntry, readPage, writeEntry } from '../text/entry-text.ts'
 import { nameKey } from '../text/name-key.ts'
+import { dueAfter, releasedMs, withJitter } from '../wake/due-time.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { logSpan } from './sqlite-schema.ts'
 
@@ -181,18 +182,22 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   }
 
   /** Updates the row of the session list. The origin of the log is set once. */
-  function updateSummary(name: string, log: Held, { started: origin, status }: RunChange): void {
-    if (!origin) return void sql('update logs set status = ? where no = ?').run(status, log.no)
-    sql(
-      `update logs set status = ?, kind = coalesce(kind, ?), origin = case when kind is null then ? else origin end,
-         principal = case when kind is null then ? else principal end where no = ?`,
-    ).run(
-      status,
-      origin.child ? 'child' : 'session',
-      JSON.stringify({ id: name, ...origin }),
-      origin.principal === undefined ? null : nameKey(origin.principal),
-      log.no,
-    )
+  function updateSummary(name: string, log: Held, change: RunChange): void {
+    const { started: origin, status } = change
+    if (origin) {
+      sql(`update logs set kind = ?, agent = ?, origin = ?, principal = ? where no = ? and kind is null`).run(
+        origin.child ? 'child' : 'session',
+        origin.agent,
+        JSON.stringify({ id: name, ...origin }),
+        origin.principal === undefined ? null : nameKey(origin.principal),
+        log.no,
+      )
+    }
+    const now = Date.now()
+    const [kind, mail, until] = row(sql('select kind, mail, until from logs where no = ?'), log.no) ?? []
+    const dueBehindLease = Math.round(now + withJitter(Number(until) - now))
+    const due = kind === 'session' ? dueAfter(change, { mail: Number(mail), leased: dueBehindLease, now }) : undefined
+    sql('update logs set status = ?, due_at = ? where no = ?').run(status, due ?? null, log.no)
   }
 
   /** Writes one entry that affects neither the list nor a blob, as most do: a single row. */
@@ -232,8 +237,8 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     const now = Date.now()
     const nextFence = (): number => Number(row(sql('update fences set last = last + 1 returning last'))?.[0])
     const decision = transaction((): LeaseDecision => {
-      const found = row(sql(`select no, ${leaseColumns} from logs where key = ?`), key)
-      const made = grantLease(found && leaseRecordOf(found.slice(1)), { owner, ttlMs, terms, now, nextFence })
+      const found = row(sql(`select no, status, ${leaseColumns} from logs where key = ?`), key)
+      const made = grantLease(found && leaseRecordOf(found.slice(2)), { owner, ttlMs, terms, now, nextFence })
       if (made.outcome === 'busy') return made
       const { record, outcome } = made
       const number = found?.[0]
@@ -245,7 +250,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
       }
       const no = Number(number)
       if (outcome === 'quarantined') {
-        const quarantine = 'update logs set quarantined = ?, owner = null, fence = null where no = ?'
+        const quarantine = 'update logs set quarantined = ?, owner = null, fence = null, due_at = null where no = ?'
         sql(quarantine).run(record.quarantinedAt ?? now, no)
       } else if (made.renewed) {
         const renewal = sql('update logs set begun = ?, until = ?, takeovers = ? where no = ?')
@@ -254,6 +259,10 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
         const taking = sql('update logs set fence = ?, owner = ?, begun = ?, until = ?, takeovers = ? where no = ?')
         taking.run(record.fence, owner, record.begun, record.until, record.takeovers, no)
         leased.set(name, { no, fence: record.fence, tail: tailOf(no), ids: undefined })
+      }
+      if (outcome === 'granted' && found?.[1] === 'running') {
+        const due = "update logs set due_at = ? where no = ? and kind = 'session'"
+        sql(due).run(Math.round(now + withJitter(record.until - now)), no)
       }
       return made
     })
@@ -310,12 +319,15 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     leaseState,
 
     releaseQuarantine(name) {
-      const freed = 'update logs set quarantined = null, takeovers = 0 where key = ? and quarantined is not null'
-      return sql(freed).run(nameKey(name)).changes === 1
+      const freed = `update logs set quarantined = null, takeovers = 0, due_at = case when kind = 'session' then ? end
+        where key = ? and quarantined is not null`
+      return sql(freed).run(Date.now(), nameKey(name)).changes === 1
     },
 
     release(name, fence) {
-      sql('update logs set owner = null, fence = null where key = ? and fence = ?').run(nameKey(name), fence)
+      const freed = `update logs set owner = null, fence = null,
+        due_at = case when kind = 'session' and status = 'running' then ? else due_at end where key = ? and fence = ?`
+      sql(freed).run(Date.now() + releasedMs, nameKey(name), fence)
       if (leased.get(name)?.fence === fence) leased.delete(name)
     },
 
@@ -338,10 +350,11 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
 
 const nothing: readonly string[] = []
 
-const leaseColumns = 'fence, owner, begun, until, takeovers, quarantined'
+/** The columns that {@link leaseRecordOf} reads. */
+export const leaseColumns = 'fence, owner, begun, until, takeovers, quarantined'
 
 /** Returns the lease of a row with the {@link leaseColumns}. Leases of an older release have no begin. */
-function leaseRecordOf([fence, owner, begun, until, takeovers, quarantined]: readonly Value[]): LeaseRecord {
+export function leaseRecordOf([fence, owner, begun, until, takeovers, quarantined]: readonly Value[]): LeaseRecord {
   return {
     fence: Number(fence),
     ...(typeof owner === 'string' && { owner }),

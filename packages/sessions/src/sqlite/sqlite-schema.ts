@@ -61,6 +61,17 @@ const migrations: readonly string[] = [
   alter table logs add column takeovers integer not null default 0;
   alter table logs add column quarantined integer;
   `,
+  // An earlier release did not record when a session is due: each open one is looked at once.
+  `
+  alter table logs add column agent text;
+  alter table logs add column due_at integer;
+  alter table logs add column mail integer not null default 0;
+  update logs set agent = json_extract(origin, '$.agent'),
+    mail = coalesce((select max(seq) from inbox where session = logs.key), 0) where kind = 'session';
+  update logs set due_at = 0 where kind = 'session' and status in ('running', 'suspended') and quarantined is null;
+  create index logs_due on logs (agent, due_at) where due_at is not null;
+  create index logs_quarantined on logs (key) where quarantined is not null;
+  `,
 ]
 
 /**

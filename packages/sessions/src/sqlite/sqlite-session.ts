@@ -24,7 +24,11 @@ export function listSessions({ sql }: SqliteFile, filter: Filter, limit: number)
     values.push(value)
   }
   where('principal = ?', principal === undefined ? undefined : nameKey(principal))
-  where(`${statusNow} = ?`, status)
+  if (status === 'quarantined') conditions.push('quarantined is not null')
+  else {
+    where('status = ?', status)
+    if (status !== undefined) conditions.push('quarantined is null')
+  }
   where('key > ?', after === undefined ? undefined : nameKey(after))
   const last = `select json_extract(body, '$.at') from entries
     where place = (select max(place) from entries where place between no * ${logSpan} and (no + 1) * ${logSpan} - 1)`

@@ -14,6 +14,7 @@ import type { SqliteFile } from './sqlite-file.ts'
 import { row, rows, sqliteLogs } from './sqlite-log.ts'
 import { deleteSession, listSessions } from './sqlite-session.ts'
 import { sqliteTransient } from './sqlite-transient.ts'
+import { claimDue, noteMail, setDue } from './sqlite-wake.ts'
 
 /** Options of {@link sqliteStore}. */
 export interface SqliteStoreOptions {
@@ -104,9 +105,14 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
 
     async deliver(sessionId, token, value, by) {
       const accepted = await run(() => {
-        const insert = file.sql('insert into inbox (session, token, body) values (?, ?, ?) on conflict do nothing')
+        const insert = 'insert into inbox (session, token, body) values (?, ?, ?) on conflict do nothing'
         const body = JSON.stringify({ token, value, by, at: Date.now() })
-        return insert.run(nameKey(sessionId), nameKey(token), body).changes === 1
+        return file.transaction(() => {
+          const put = file.sql(insert).run(nameKey(sessionId), nameKey(token), body)
+          if (put.changes === 0) return false
+          noteMail(file, sessionId, Number(put.lastInsertRowid))
+          return true
+        })
       })
       if (!accepted) return 'duplicate'
       if (sync !== 'never') await file.flush()
@@ -160,6 +166,9 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
         if (after === undefined) return
       }
     },
+
+    claimDue: (claim) => run(() => claimDue(file, claim)),
+    setDue: (sessionId, next) => run(() => setDue(file, sessionId, next)),
 
     delete: (sessionId) =>
       run(() => {

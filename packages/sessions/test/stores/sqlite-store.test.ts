@@ -264,6 +264,7 @@ describe('the lease of a dead writer after the clock was set back', () => {
     at(later)
     await take(store)
     // As that release left a file, and as an open process of that release still writes it.
+    withoutWakes(db)
     for (const column of ['begun', 'takeovers', 'quarantined']) db.exec(`alter table logs drop column ${column}`)
     db.exec('pragma user_version = 2')
     const late = open()
@@ -274,6 +275,42 @@ describe('the lease of a dead writer after the clock was set back', () => {
     expect(await late.lease('s', 'heir', 60_000)).not.toBe('busy')
     db.close()
   })
+})
+
+/** Removes what the migration to the wake index added. */
+function withoutWakes(db: DatabaseSync): void {
+  db.exec('drop index logs_due; drop index logs_quarantined')
+  for (const column of ['agent', 'due_at', 'mail']) db.exec(`alter table logs drop column ${column}`)
+}
+
+test('the open sessions of an older release are due once after the migration', async () => {
+  const store = open()
+  const place = { at: 1, runId: 'run', step: 0, agent: 'desk', v: 1 } as const
+  const begun: NewEntry = {
+    ...place,
+    id: 'r',
+    type: 'run',
+    op: 'started',
+    manifest: { agent: 'desk', extensions: [], tools: [] },
+  }
+  const ends: Readonly<Record<string, NewEntry>> = {
+    waiting: { ...place, id: 'x', type: 'run', op: 'suspended', seen: '0' },
+    over: { ...place, id: 'x', type: 'run', op: 'ended', status: 'completed' },
+  }
+  for (const [id, end] of Object.entries(ends)) {
+    const lease = await store.lease(id, 'writer', 60_000)
+    if (lease === 'busy') throw new Error('busy')
+    await store.append(id, [begun, end], { after: 0, fence: lease.fence })
+    await store.release(id, lease.fence)
+  }
+  const db = new DatabaseSync(path)
+  withoutWakes(db)
+  db.exec('pragma user_version = 5')
+  db.close()
+  const late = open()
+  const claims = { agents: ['desk'], limit: 10, hiddenMs: 60_000 }
+  expect(await late.claimDue?.(claims)).toEqual([{ id: 'waiting', agent: 'desk', takeovers: 0 }])
+  expect(await late.claimDue?.(claims)).toEqual([])
 })
 
 describe('two handles with one fence', () => {

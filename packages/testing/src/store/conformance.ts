@@ -10,6 +10,7 @@ import { reopenChecks } from './reopen-checks.ts'
 import { blobChecks, deleteChecks, listChecks } from './session-checks.ts'
 import type { Bench, CheckDraft, StoreCheck, StorePlace, StoreSubject } from './subject.ts'
 import { takeoverChecks } from './takeover-checks.ts'
+import { wakeChecks } from './wake-checks.ts'
 
 /** The checks for a kind of store, and the resources they share. */
 export interface StoreConformance {
@@ -31,6 +32,7 @@ const drafts: readonly CheckDraft[] = [
   ...deleteChecks,
   ...reopenChecks,
   ...transientChecks,
+  ...wakeChecks,
   ...processChecks,
 ]
 
@@ -38,7 +40,7 @@ const levels: readonly StoreSubject['sharing'][] = ['memory', 'one', 'processes'
 
 /**
  * Returns the requirements of every `SessionStore`, as checks with the names of tests. They cover leases and fences,
- * takeovers and quarantine, appends with positions, hostile names and values, the inbox, watching, blobs, lists and
+ * takeovers and quarantine, the wake index, appends with positions, hostile names and values, the inbox, watching, blobs, lists and
  * deletion. For a shared place they also cover other handles, other processes, and a killed writer. The checks need no
  * test framework.
  *
