@@ -55,7 +55,8 @@ const optionKeys = {
  * Returns a connection to PostgreSQL for a store. It loads the package `pg` and connects at the first use. A lost connection
  * fails its statement with a retryable error and is replaced at the next one.
  *
- * @throws ProvostError from its methods: `missing-package`, `store-unreachable`, `store-full`, and errors of `prepare`
+ * @throws ProvostError from its methods: `missing-package`, `store-unreachable`, `store-unusable`, `store-full`, and errors of
+ *   `prepare`
  *
  * @example
  * const { query, close } = connectPostgres({
@@ -179,8 +180,15 @@ function connectionError(content: string, error: unknown): unknown {
   const lost =
     (typeof code === 'string' && /^(?:E[A-Z]{3,}|08\w{3}|57P0[1-3])$/.test(code)) ||
     (error instanceof Error && error.message.startsWith('Connection terminated'))
-  if (!lost || error instanceof ProvostError) return diskError(`the database of ${content}`, error)
   const why = toErrorInfo(error).message
+  // An unknown database, user or password.
+  if (typeof code === 'string' && /^(?:3D|28)\w{3}$/.test(code)) {
+    return new ProvostError('store-unusable', `The database of ${content} rejects the connection: ${why}.`, {
+      hint: 'Check the user, the password and the name of the database in the URL.',
+      cause: error,
+    })
+  }
+  if (!lost || error instanceof ProvostError) return diskError(`the database of ${content}`, error)
   return new ProvostError('store-unreachable', `The database of ${content} is not reachable: ${why}.`, {
     hint: 'Check that the server runs and that the URL is right.',
     cause: error,
