@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import process from 'node:process'
 
 import { exitCodes } from './command/command.ts'
+import { hintOf } from './command/error-hint.ts'
 import { helpOf, overview } from './command/help.ts'
+import { endBySignal, readerGone } from './command/interruption.ts'
 import { parseCommandLine } from './command/parse-command-line.ts'
 import { invalidUsage } from './command/usage-error.ts'
 import { commands } from './commands/command-table.ts'
@@ -24,6 +26,7 @@ export async function main(args: readonly string[]): Promise<void> {
   process.stderr.on('error', endOfReader)
   try {
     process.exitCode = await execute(args)
+    endBySignal(process.exitCode)
   } catch (thrown) {
     process.exitCode = await report(thrown, args.includes('--json'))
   }
@@ -40,6 +43,7 @@ async function execute(args: readonly string[]): Promise<number> {
   if (wanted === undefined) return print(overview(commands))
   const command = commands.find((one) => one.name === wanted)
   if (!command) throw await unknownCommand(wanted)
+  if (!isHelp) loadSettings()
   if ('readsArguments' in command) return (await command.load())(isHelp ? ['--help'] : others)
   if (isHelp) return print(helpOf(command))
   const line = await parseCommandLine(command, others)
@@ -48,9 +52,15 @@ async function execute(args: readonly string[]): Promise<number> {
   return run(line.given)
 }
 
+/** Reads the keys of the project, as the templates of create-provost do. Variables that are set already stay. */
+function loadSettings(): void {
+  if (existsSync('.env')) process.loadEnvFile('.env')
+}
+
 function unknownCommand(name: string): Promise<Error> {
   const known = commands.map((one) => one.name)
-  return invalidUsage(undefined, `Unknown command ${name}.`, { given: name, known })
+  const kind = name.startsWith('-') ? 'option' : 'command'
+  return invalidUsage(undefined, `Unknown ${kind} ${name || '""'}.`, { given: name, known })
 }
 
 function print(text: string): number {
@@ -66,19 +76,21 @@ function version(): string {
 /** Writes an error as `code: message` with its hint, or as a JSON line. */
 async function report(thrown: unknown, json: boolean): Promise<number> {
   const { displayText, toErrorInfo } = await import('@provost/core')
-  const error = toErrorInfo(thrown)
+  const info = toErrorInfo(thrown)
+  const hint = hintOf(info)
+  const error = { ...info, ...(hint !== undefined && { hint }) }
   const text = json
     ? displayText({ error }, { limit: Infinity })
     : [
         `${error.code}: ${displayText(error.message, { lines: true })}`,
-        ...(error.hint ? [`  ${displayText(error.hint)}`] : []),
+        ...(hint ? [`  ${displayText(hint)}`] : []),
       ].join('\n')
   process.stderr.write(`${text}\n`)
   return error.code === 'invalid-usage' ? exitCodes.usage : exitCodes.failed
 }
 
-/** The reader of a pipe has gone, as with `provost show ID | head`: nothing is left to do. */
+/** The reader of a pipe has gone, as with `provost show ID | head`. A run is stopped; otherwise nothing is left to do. */
 function endOfReader(error: NodeJS.ErrnoException): void {
-  if (error.code === 'EPIPE') process.exit()
-  throw error
+  if (error.code !== 'EPIPE') throw error
+  if (!readerGone()) process.exit()
 }

@@ -42,7 +42,7 @@ export interface OuterCommand {
   readonly readsArguments: true
 }
 
-/** How the process ends. */
+/** How the process ends. A run that a signal stopped ends with 128 and the number of the signal. */
 export const exitCodes = {
   /** Done. */
   ok: 0,
@@ -69,4 +69,4 @@ export interface Invocation {
 }
 
 /** The code of a command. */
-export type Execute = (given: Invocation) => Promise<ExitCode>
+export type Execute = (given: Invocation) => Promise<number>

@@ -7,6 +7,7 @@ const exitCodeLines = [
   '  1  the operation failed: the run, a verification, a store',
   '  2  the command line is invalid',
   '  3  the run is suspended: it waits for an answer',
+  '  130, 143  a signal stopped the run: Ctrl-C, or SIGTERM',
 ]
 
 /** Returns the help of all commands. */

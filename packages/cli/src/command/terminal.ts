@@ -45,11 +45,8 @@ export function openTerminal(json: boolean): Terminal {
     yellow: paint('yellow'),
     green: paint('green'),
     print: (line) => void stdout.write(`${line}\n`),
-    write: (text) =>
-      new Promise((resolve) => {
-        if (stdout.write(text)) resolve()
-        else stdout.once('drain', resolve)
-      }),
+    // It also resolves when the reader has gone.
+    write: (text) => new Promise((resolve) => void stdout.write(text, () => resolve())),
     note: (line) => void stderr.write(`${line}\n`),
   }
 }

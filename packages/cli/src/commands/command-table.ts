@@ -25,7 +25,7 @@ export const commands: readonly (Command | OuterCommand)[] = [
   {
     name: 'run',
     summary: 'Runs an agent with one input: the answer goes to stdout, calls and questions go to stderr.',
-    arguments: [agentFile, { name: 'INPUT', text: 'Input of the run.' }],
+    arguments: [agentFile, { name: 'INPUT', text: 'Input of the run; - reads it from stdin.' }],
     options: {
       session: { value: 'ID', text: 'Continues this session, or creates it. Default: a new session.' },
       ...storeOption,
@@ -36,7 +36,11 @@ export const commands: readonly (Command | OuterCommand)[] = [
       'A call that needs approval is asked about on a terminal. Elsewhere the run is suspended, with exit code 3.',
       'With --json, stdout has all events, one a line.',
     ],
-    examples: ['run desk.ts "Refund order 17"', 'run team.ts#billing "Send the invoices" --session ann-17'],
+    examples: [
+      'run desk.ts "Refund order 17"',
+      'run team.ts#billing "Send the invoices" --session ann-17',
+      'run reviewer.ts - < change.diff',
+    ],
     load: async () => (await import('./run.ts')).run,
   },
   {
@@ -163,7 +167,7 @@ export const commands: readonly (Command | OuterCommand)[] = [
   {
     name: 'import',
     summary: 'Imports an exported session. Without a valid signature it is an untrusted record that cannot be resumed.',
-    arguments: [{ name: 'FILE', text: 'File that export wrote.' }],
+    arguments: [{ name: 'FILE', text: 'File that export wrote; - reads stdin.' }],
     options: { id: { value: 'ID', text: 'Id of the imported session. Default: its id.' }, ...storeOption },
     notes: [exportKey],
     examples: ['import ann-17.jsonl'],
@@ -172,7 +176,9 @@ export const commands: readonly (Command | OuterCommand)[] = [
   {
     name: 'verify',
     summary: 'Verifies the audit of a session: no row was changed, added, moved or left out.',
-    arguments: [{ name: 'FILE|SESSION', text: 'File that export wrote, or id of a session in the store.' }],
+    arguments: [
+      { name: 'FILE|SESSION', text: 'File that export wrote, - for stdin, or id of a session in the store.' },
+    ],
     options: {
       head: { value: 'HASH', text: 'A head stored elsewhere, which the chain must contain.' },
       ...storeOption,

@@ -2,7 +2,7 @@ import { resolveWaits } from '@provost/agent'
 import type { ApprovalVerdict, PendingApproval } from '@provost/core'
 import { displayText, ProvostError, questionText } from '@provost/core'
 
-import type { ExitCode, Invocation } from '../command/command.ts'
+import type { Invocation } from '../command/command.ts'
 import { openStore } from '../project/open-store.ts'
 import { deciderOf } from '../session/decider.ts'
 import { readSession } from '../session/recorded-session.ts'
@@ -10,12 +10,12 @@ import { continueRun } from '../session/resume-session.ts'
 import { argumentText } from '../terminal/waits.ts'
 
 /** `provost approve SESSION [ID]` */
-export const approve = (given: Invocation): Promise<ExitCode> => decide(given, 'approve')
+export const approve = (given: Invocation): Promise<number> => decide(given, 'approve')
 
 /** `provost deny SESSION [ID]` */
-export const deny = (given: Invocation): Promise<ExitCode> => decide(given, 'deny')
+export const deny = (given: Invocation): Promise<number> => decide(given, 'deny')
 
-async function decide(given: Invocation, decision: ApprovalVerdict): Promise<ExitCode> {
+async function decide(given: Invocation, decision: ApprovalVerdict): Promise<number> {
   const { terminal } = given
   const opened = openStore(given, 'existing')
   const { store } = opened

@@ -1,20 +1,42 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer as createNetServer } from 'node:net'
 import process from 'node:process'
 
-import { displayText } from '@provost/core'
+import { displayText, ProvostError } from '@provost/core'
 
 import type { ExitCode, Invocation } from '../command/command.ts'
 import { exitCodes } from '../command/command.ts'
-import { agentsIn } from '../project/agent-file.ts'
+import { agentsIn, checkAgentFile } from '../project/agent-file.ts'
 import { installed } from '../project/installed.ts'
 import { openStore } from '../project/open-store.ts'
 
+const defaultPort = 8080
 /** Milliseconds in which a run may finish its step when the server stops. */
 const graceMs = 2_000
 
 /** `provost dev FILE` */
 export async function dev(given: Invocation): Promise<ExitCode> {
-  return given.flag('no-reload') ? serveAgents(given) : watched()
+  if (given.flag('no-reload')) return serveAgents(given)
+  // What no change of the code mends ends the command, instead of waiting for one.
+  checkAgentFile(given.argument('FILE'))
+  await checkPort(given.number('port') ?? defaultPort)
+  return watched()
+}
+
+/** @throws ProvostError `listen-failed` */
+async function checkPort(port: number): Promise<void> {
+  const probe = createNetServer()
+  try {
+    await once(probe.listen(port, '127.0.0.1'), 'listening')
+  } catch (cause) {
+    throw new ProvostError('listen-failed', `The server cannot listen at 127.0.0.1:${port}.`, {
+      hint: 'Choose another --port, or stop the process that uses this one.',
+      cause,
+    })
+  }
+  probe.close()
+  await once(probe, 'close')
 }
 
 /** Starts the same command line under `node --watch`, which restarts it when an imported file changes. */
@@ -38,7 +60,7 @@ async function serveAgents(given: Invocation): Promise<ExitCode> {
   const agents = await agentsIn(given.argument('FILE'))
   const { store, name } = openStore(given, 'create')
   const server = createServer({ agents, store })
-  const listening = await serve(server, { port: given.number('port') ?? 8080 })
+  const listening = await serve(server, { port: given.number('port') ?? defaultPort })
   const names = agents.map((agent) => agent.name)
   if (terminal.json)
     terminal.print(displayText({ url: listening.url, agents: names, store: name }, { limit: Infinity }))

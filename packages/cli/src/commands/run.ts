@@ -1,20 +1,22 @@
 import type { Session } from '@provost/agent'
 import { ProvostError } from '@provost/core'
 
-import type { ExitCode, Invocation } from '../command/command.ts'
+import type { Invocation } from '../command/command.ts'
 import type { AnyAgent } from '../project/agent-file.ts'
 import { agentIn } from '../project/agent-file.ts'
 import { openStore } from '../project/open-store.ts'
+import { inputOf } from '../project/standard-input.ts'
 import { deciderOf } from '../session/decider.ts'
 import { followRun } from '../session/follow-run.ts'
 import { waitForLease } from '../session/take-over.ts'
 import { askAtTerminal } from '../terminal/question.ts'
 
 /** `provost run FILE INPUT` */
-export async function run(given: Invocation): Promise<ExitCode> {
+export async function run(given: Invocation): Promise<number> {
   const { terminal } = given
   const file = given.argument('FILE')
   const agent = await agentIn(file)
+  const input = await inputOf(given.argument('INPUT'))
   const { store } = openStore(given, 'create')
   const interrupt = new AbortController()
   const options = {
@@ -25,7 +27,7 @@ export async function run(given: Invocation): Promise<ExitCode> {
     const id = given.value('session')
     if (id !== undefined) await waitForLease(given, store, id)
     const session = await sessionOf(agent, id, options)
-    const stream = session.stream(given.argument('INPUT'))
+    const stream = session.stream(input)
     return await followRun(terminal, { sessionId: session.id, stream, interrupt, file })
   } finally {
     await store.close()

@@ -1,13 +1,13 @@
 import { resolveWaits } from '@provost/agent'
 import { displayText } from '@provost/core'
 
-import type { ExitCode, Invocation } from '../command/command.ts'
+import type { Invocation } from '../command/command.ts'
 import { openStore } from '../project/open-store.ts'
 import { deciderOf } from '../session/decider.ts'
 import { continueRun } from '../session/resume-session.ts'
 
 /** `provost settle SESSION CALL OUTCOME` */
-export async function settle(given: Invocation): Promise<ExitCode> {
+export async function settle(given: Invocation): Promise<number> {
   const { terminal } = given
   const outcome = given.argument('OUTCOME')
   const decision = outcome === 'done' || outcome === 'retry' ? outcome : 'fail'

@@ -9,6 +9,7 @@ import type { ExitCode, Invocation } from '../command/command.ts'
 import { exitCodes } from '../command/command.ts'
 import { keyIn, textOf } from '../project/export-file.ts'
 import { openStore } from '../project/open-store.ts'
+import { standardInput } from '../project/standard-input.ts'
 
 /** Characters of an export that is verified: the verification holds it in memory. */
 const longestExport = 256 * 1024 * 1024
@@ -20,7 +21,8 @@ export async function verify(given: Invocation): Promise<ExitCode> {
   const { terminal } = given
   const subject = given.argument('FILE|SESSION')
   const head = given.value('head')
-  const exported = existsSync(subject) ? await whole(textOf(subject)) : await exportOf(given, subject)
+  const exported =
+    subject === standardInput || existsSync(subject) ? await whole(textOf(subject)) : await exportOf(given, subject)
   const report = verifyAudit(exported, { ...keyIn('PROVOST_AUDIT_KEY'), ...(head !== undefined && { head }) })
   if (terminal.json) terminal.print(displayText({ subject, ...report }, { limit: Infinity }))
   if (report.ok && report.links > 0) {

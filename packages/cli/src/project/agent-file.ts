@@ -1,12 +1,17 @@
+import { Console } from 'node:console'
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { relative, resolve } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 import type { Agent } from '@provost/agent'
 import { displayText, isRecord, nearestName, ProvostError } from '@provost/core'
 
 /** An agent that a file exports, with any output. It gets no app value (`context`) here. */
 export type AnyAgent = Agent
+
+/** The frames of this program are no place in a project. */
+const ownFolder = new URL('../', import.meta.url).href
 
 /**
  * Loads the agents that a module exports: each export that is an agent, and each agent in an exported list.
@@ -16,23 +21,20 @@ export type AnyAgent = Agent
  */
 export async function agentsIn(file: string): Promise<readonly [AnyAgent, ...AnyAgent[]]> {
   const { path, name } = partsOf(file)
-  const url = pathToFileURL(resolve(path)).href
+  checkAgentFile(file)
+  logToStderr()
   let exports: unknown
   try {
-    exports = await import(url)
+    exports = await import(pathToFileURL(resolve(path)).href)
   } catch (cause) {
     // An invalid agent says best itself what is wrong.
     if (cause instanceof ProvostError) throw cause
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = displayText(cause instanceof Error ? cause.message : String(cause), { limit: 2_000 })
+    const place = placeOf(cause)
     throw new ProvostError(
       'unreadable-file',
-      `${displayText(path)} cannot be loaded: ${displayText(reason, { limit: 2_000 })}`,
-      {
-        hint: existsSync(path)
-          ? 'Correct the file, or install what it imports.'
-          : 'Pass the path of a module that exports agents.',
-        cause,
-      },
+      `${displayText(path)} cannot be loaded: ${reason}${place === undefined ? '' : ` (${displayText(place)})`}`,
+      { hint: 'Correct the file, or install what it imports.', cause },
     )
   }
   const values = isRecord(exports) ? Object.values(exports).flat() : []
@@ -64,6 +66,30 @@ export async function agentIn(file: string, wanted?: string): Promise<AnyAgent> 
   throw new ProvostError('several-agents', `${displayText(file)} exports several agents: ${namesOf(agents)}.`, {
     hint: `Select one: ${displayText(file)}#${displayText(first.name)}`,
   })
+}
+
+/** @throws ProvostError `unreadable-file` if no file is there */
+export function checkAgentFile(file: string): void {
+  const { path } = partsOf(file)
+  if (existsSync(path)) return
+  throw new ProvostError('unreadable-file', `${displayText(path)} does not exist.`, {
+    hint: 'Pass the path of a module that exports agents.',
+  })
+}
+
+/** stdout has the result of a command. What the code of an agent logs goes to stderr. */
+function logToStderr(): void {
+  globalThis.console = new Console(process.stderr, process.stderr)
+}
+
+/** Returns where a module is invalid or threw, as `path:line`. It may be one that the file of the agents imports. */
+function placeOf(cause: unknown): string | undefined {
+  const stack = cause instanceof Error ? (cause.stack ?? '') : ''
+  for (const [, url = '', line = ''] of stack.matchAll(/(file:\/\/[^\s()]+?):(\d+)(?::\d+)?\)?$/gm)) {
+    if (url.startsWith(ownFolder)) return undefined
+    if (!url.includes('/node_modules/')) return `${relative(process.cwd(), fileURLToPath(url))}:${line}`
+  }
+  return undefined
 }
 
 /** A `#` may be part of the path. */

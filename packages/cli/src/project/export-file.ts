@@ -3,10 +3,13 @@ import process from 'node:process'
 
 import { displayText, ProvostError } from '@provost/core'
 
-/** Yields the text of a file in pieces. @throws ProvostError `unreadable-file` */
+import { standardInput } from './standard-input.ts'
+
+/** Yields the text of a file, or of stdin for `-`, in pieces. @throws ProvostError `unreadable-file` */
 export async function* textOf(file: string): AsyncGenerator<string> {
   try {
-    const pieces: AsyncIterable<string> = createReadStream(file, 'utf8')
+    const isPiped = file === standardInput
+    const pieces: AsyncIterable<string> = isPiped ? process.stdin.setEncoding('utf8') : createReadStream(file, 'utf8')
     yield* pieces
   } catch (cause) {
     throw new ProvostError(

@@ -1,11 +1,11 @@
-import process from 'node:process'
-
 import type { AgentStream } from '@provost/agent'
 import type { AgentEvent, RunResult } from '@provost/core'
 import { displayText } from '@provost/core'
 
 import type { ExitCode } from '../command/command.ts'
 import { exitCodes } from '../command/command.ts'
+import { hintOf } from '../command/error-hint.ts'
+import { watchInterruption } from '../command/interruption.ts'
 import type { Terminal } from '../command/terminal.ts'
 import { eventLines } from '../terminal/event-lines.ts'
 import { argumentText, waitLines } from '../terminal/waits.ts'
@@ -25,18 +25,16 @@ const lineLimit = 300
 
 /**
  * Shows a run until it ends or is suspended. The first Ctrl-C stops it and keeps its questions open; a second one ends
- * the process.
+ * the process. A run whose reader has gone stops too.
  *
  * @returns the exit code.
  */
-export async function followRun(terminal: Terminal, run: FollowedRun): Promise<ExitCode> {
+export async function followRun(terminal: Terminal, run: FollowedRun): Promise<number> {
   const { stream, interrupt } = run
-  const stop = (): void => {
+  const interruption = watchInterruption(() => {
     interrupt.abort()
     void stream.abort({ onPendingApprovals: 'hold' })
-  }
-  process.once('SIGINT', stop)
-  process.once('SIGTERM', stop)
+  })
   try {
     const answer = createAnswer(terminal)
     for await (const event of stream) {
@@ -46,10 +44,9 @@ export async function followRun(terminal: Terminal, run: FollowedRun): Promise<E
     const result = await stream.result
     answer.end()
     if (!terminal.json) showEnd(terminal, run, result)
-    return exitCodeOf(result)
+    return interruption.exitCode ?? exitCodeOf(result)
   } finally {
-    process.off('SIGINT', stop)
-    process.off('SIGTERM', stop)
+    interruption.end()
   }
 }
 
@@ -111,7 +108,8 @@ function createAnswer({ shows, write, print }: Terminal): Answer {
 
 function showEnd(terminal: Terminal, { sessionId, file }: FollowedRun, result: RunResult<unknown>): void {
   const { note, dim } = terminal
-  if (result.status === 'failed' && result.error.hint) note(`  ${displayText(result.error.hint)}`)
+  const hint = result.status === 'failed' ? hintOf(result.error) : undefined
+  if (hint) note(`  ${displayText(hint)}`)
   note(dim(`session ${displayText(sessionId)}`))
   if (result.status === 'suspended') for (const line of waitLines(sessionId, result.pending)) note(line)
   if (result.status !== 'completed')

@@ -1,4 +1,4 @@
-import type { ExitCode, Invocation } from '../command/command.ts'
+import type { Invocation } from '../command/command.ts'
 import { exitCodes } from '../command/command.ts'
 import { agentIn } from '../project/agent-file.ts'
 import type { OpenStore } from '../project/open-store.ts'
@@ -10,7 +10,7 @@ import { readSession } from './recorded-session.ts'
 import { waitForLease } from './take-over.ts'
 
 /** Resumes the last run of a session with the agent of a file, and shows it. */
-export async function resumeSession(given: Invocation, { store }: OpenStore, file: string): Promise<ExitCode> {
+export async function resumeSession(given: Invocation, { store }: OpenStore, file: string): Promise<number> {
   const { terminal } = given
   const { id, agent: name } = await readSession(store, given.argument('SESSION'))
   const agent = await agentIn(file, name)
@@ -24,7 +24,7 @@ export async function resumeSession(given: Invocation, { store }: OpenStore, fil
 }
 
 /** After a decision: resumes the run with the agent of `--agent`, or tells how to. */
-export async function continueRun(given: Invocation, opened: OpenStore): Promise<ExitCode> {
+export async function continueRun(given: Invocation, opened: OpenStore): Promise<number> {
   const file = given.value('agent')
   if (file !== undefined) return resumeSession(given, opened, file)
   given.terminal.note('The decision is stored. The run continues when a process with its agent resumes it:')

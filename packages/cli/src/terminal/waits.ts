@@ -29,8 +29,17 @@ export function waitLines(
 
 /** Returns a text as one argument of a shell, safe to print and to copy. */
 export function argumentText(text: string): string {
-  const safe = displayText(text, { limit: 500 })
-  return /^[\w./:@%+=,-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", String.raw`'\''`)}'`
+  if (/^[\w./:@%+=,][\w./:@%+=,-]*$/.test(text)) return text
+  if (displayText(text) === text) return `'${text.replaceAll("'", String.raw`'\''`)}'`
+  return `$'${[...text.slice(0, 500)].map(escapedCharacter).join('')}'`
+}
+
+/** Returns a character as the shells bash and zsh read it between `$'` and `'`. */
+function escapedCharacter(character: string): string {
+  const safe = displayText(character)
+  if (safe === character) return character === '\\' || character === "'" ? `\\${character}` : character
+  const code = character.codePointAt(0) ?? 0
+  return code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : safe
 }
 
 function name(toolName: string): string {
