@@ -8,7 +8,7 @@ afterAll(() => place.remove())
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
-test.each(['postgres', 'jsonl'] as const)(
+test.for(['postgres', 'jsonl'] as const)(
   '%s: a session is run, approved elsewhere, resumed and verified',
   async (kind, ctx) => {
     if (!full) ctx.skip('PROVOST_TEST_FULL is not set')
