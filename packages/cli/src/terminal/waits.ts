@@ -31,7 +31,7 @@ export function waitLines(
 export function argumentText(text: string): string {
   if (/^[\w./:@%+=,][\w./:@%+=,-]*$/.test(text)) return text
   if (displayText(text) === text) return `'${text.replaceAll("'", String.raw`'\''`)}'`
-  return `$'${[...text.slice(0, 500)].map(escapedCharacter).join('')}'`
+  return `$'${text.slice(0, 500).replaceAll(/./gsu, escapedCharacter)}'`
 }
 
 /** Returns a character as the shells bash and zsh read it between `$'` and `'`. */
