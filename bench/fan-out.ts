@@ -5,8 +5,9 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 
 import { scriptedModel } from '@provost/testing'
-import { createAgent, defineExtension, runFanOut, sqliteStore } from 'provost'
+import { createAgent, defineExtension, runFanOut } from 'provost'
 import type { Agent, SessionStore } from 'provost'
+import { sqliteStore } from 'provost/sqlite'
 
 import { collectGarbage } from './measure.ts'
 

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util'
 
-import { createTaintIndex } from 'provost'
-import type { Label, TaintIndex } from 'provost'
+import type { Label } from 'provost'
+import { createTaintIndex } from 'provost/governance'
+import type { TaintIndex } from 'provost/governance'
 
 import { collectGarbage, compare, median } from './measure.ts'
 import type { Plan, Summary } from './measure.ts'

@@ -1,6 +1,8 @@
+import { createAgent, memoryStore } from 'provost'
+import { a2aTool } from 'provost/a2a'
 // Two agents that know no more of each other than an address: one asks the other over A2A, and trusts nothing it answers.
-import { createServer, serve } from '@provost/server'
-import { a2aTool, createAgent, memoryStore, scriptedModel } from 'provost'
+import { createServer, serve } from 'provost/server'
+import { scriptedModel } from 'provost/testing'
 
 const store = memoryStore()
 const desk = createAgent({

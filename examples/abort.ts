@@ -1,5 +1,6 @@
 // Abort: the run ends well formed whatever model and tools are doing, and what was said before is kept.
-import { assertWellFormed, createAgent, scriptedModel, textOf } from 'provost'
+import { createAgent, textOf } from 'provost'
+import { assertWellFormed, scriptedModel } from 'provost/testing'
 
 // The offline one hangs after two words and does not heed its signal.
 const model = process.env.PROVOST_MODEL ?? scriptedModel([{ text: ['Once upon ', 'a time '], stall: true }])

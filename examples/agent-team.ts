@@ -1,5 +1,6 @@
 // A team: an agent as a tool of another, drafts that are written side by side and judged, and a reply that is made better.
-import { createAgent, evaluatorOptimizer, filters, runFanOut, scriptedModel, tool, z } from 'provost'
+import { createAgent, evaluatorOptimizer, filters, runFanOut, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const says = (text: string) => process.env.PROVOST_MODEL ?? scriptedModel([{ text }], { after: 'repeat-last' })
 

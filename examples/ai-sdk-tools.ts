@@ -1,6 +1,7 @@
 // Tools of the AI SDK as they are, beside one of ours: results so far, what the model sees of a result, approval.
 import { jsonSchema, tool as aiTool } from 'ai'
-import { createAgent, fromAiTool, scriptedModel, tool, z } from 'provost'
+import { createAgent, fromAiTool, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const forecast = aiTool({
   description: 'Forecasts the weather.',

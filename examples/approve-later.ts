@@ -1,5 +1,6 @@
 // Approve later: no human is present, so the run is suspended, stored as JSON, and resumed after a decision.
-import { createAgent, RunState, scriptedModel, tool, z } from 'provost'
+import { createAgent, RunState, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const refund = tool({
   name: 'refund',

@@ -1,15 +1,8 @@
 // An audit links every call, decision, approval and result. An export verifies, and a changed one is named.
-import {
-  auditLog,
-  createAgent,
-  deleteFromAudit,
-  exportSession,
-  memoryStore,
-  scriptedModel,
-  tool,
-  verifyAudit,
-  z,
-} from 'provost'
+import { createAgent, memoryStore, tool, z } from 'provost'
+import { auditLog, deleteFromAudit, verifyAudit } from 'provost/governance'
+import { exportSession } from 'provost/sessions'
+import { scriptedModel } from 'provost/testing'
 
 const pay = tool({
   name: 'pay',

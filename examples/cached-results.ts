@@ -1,5 +1,6 @@
 // A tool that need not run twice for the same input: its results are kept for the same principal in the same session.
-import { createAgent, memoryStore, scriptedModel, tool, z } from 'provost'
+import { createAgent, memoryStore, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const rates = tool({
   name: 'exchange_rate',

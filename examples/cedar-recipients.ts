@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs'
 
 import { cedarRule } from '@provost/policy-cedar'
-import { createAgent, dataFlowPolicy, presets, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { dataFlowPolicy, presets } from 'provost/governance'
+import { scriptedModel } from 'provost/testing'
 
 const sendEmail = tool({
   name: 'send_email',

@@ -1,5 +1,7 @@
 // Code mode: the model writes a script over fifty tool results, and one line of it comes back.
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { codeMode } from 'provost/code-mode'
+import { scriptedModel } from 'provost/testing'
 
 const order = tool({
   name: 'order',
@@ -22,13 +24,13 @@ for (const { customer, euros } of orders) spent.set(customer, (spent.get(custome
 const [best] = [...spent].sort((a, b) => b[1] - a[1])
 return \`\${best[0]} spent \${best[1]} euros\``
 
-async function tokensOf(toolInvocation: 'direct' | 'code-mode'): Promise<number> {
+async function tokensOf(calls: 'direct' | 'scripted'): Promise<number> {
   const agent = createAgent({
     name: 'analyst',
     tools: [order],
-    toolInvocation,
+    extensions: calls === 'scripted' ? [codeMode()] : [],
     model: scriptedModel([
-      toolInvocation === 'direct'
+      calls === 'direct'
         ? { toolCalls: ids.map((id) => ({ name: 'order', input: { id } })) }
         : { toolCalls: [{ name: 'code_execute', input: { source } }] },
       { text: 'Done.' },
@@ -36,12 +38,12 @@ async function tokensOf(toolInvocation: 'direct' | 'code-mode'): Promise<number>
   })
   const { messages } = await agent.run('Which customer spent most in the orders 1 to 50?')
   const results = messages.flatMap(({ content }) => content.filter((part) => part.type === 'tool-result'))
-  if (toolInvocation === 'code-mode') console.log(JSON.stringify(results[0]?.output))
+  if (calls === 'scripted') console.log(JSON.stringify(results[0]?.output))
   // About four characters are a token.
   return Math.round(JSON.stringify(messages.map(({ content }) => content)).length / 4)
 }
 
-const inCode = await tokensOf('code-mode') // → {"type":"json","value":{"result":"customer 1 spent 612 euros"}}
+const inCode = await tokensOf('scripted') // → {"type":"json","value":{"result":"customer 1 spent 612 euros"}}
 const direct = await tokensOf('direct')
 console.log(`${direct} tokens with direct calls, ${inCode} in code mode`) // → 9031 tokens with direct calls, 252 in code mode
 console.log(`${Math.round((1 - inCode / direct) * 100)}% saved`) // → 97% saved

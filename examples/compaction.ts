@@ -1,5 +1,7 @@
 // A long conversation in a small window: what is old becomes a summary, what matters is said again, the log keeps all.
-import { compaction, createAgent, scriptedModel } from 'provost'
+import { createAgent } from 'provost'
+import { compaction } from 'provost/memory'
+import { scriptedModel } from 'provost/testing'
 
 const model = scriptedModel(
   [

@@ -1,6 +1,7 @@
 // Compensation: a tool states how its effect is undone. The session undoes its effects, the last one first, after a human
 // has approved the list.
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const seats = new Set<string>()
 const reserve = tool({

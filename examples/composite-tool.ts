@@ -1,5 +1,6 @@
 // A composite: a tool that calls other tools, waits for people in between, and goes on in another process where it stopped.
-import { createAgent, memoryStore, RunState, scriptedModel, tool, z } from 'provost'
+import { createAgent, memoryStore, RunState, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const price = tool({
   name: 'price',

@@ -1,5 +1,7 @@
 // A contract is derived from the user's turn before anything is read; a call that exceeds it asks, with the difference.
-import { createAgent, dataFlowPolicy, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { dataFlowPolicy } from 'provost/governance'
+import { scriptedModel } from 'provost/testing'
 
 const readNotes = tool({
   name: 'read_notes',

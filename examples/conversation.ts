@@ -1,5 +1,6 @@
 // A conversation: runs of one session go on where the last one ended, and work can be put behind a run while it lasts.
-import { createAgent, scriptedModel } from 'provost'
+import { createAgent } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const model =
   process.env.PROVOST_MODEL ??

@@ -1,8 +1,9 @@
 // An orchestrator of your own: a draft with tools, a critic on another model, and the answer. The run stops after the
 // critic. When it resumes, the same function is called again and receives recorded results from the log: nothing runs
 // twice.
-import { agentic, createAgent, defineEvent, isEventOf, memoryStore, RunState, scriptedModel, tool, z } from 'provost'
+import { agentic, createAgent, defineEvent, isEventOf, memoryStore, RunState, tool, z } from 'provost'
 import type { Orchestrator } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const facts = tool({
   name: 'facts',

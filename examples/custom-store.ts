@@ -1,6 +1,7 @@
 // A store of your own: sessions in a key-value map, checked by the suite that every store passes.
 import { storeConformance } from '@provost/testing'
-import { createAgent, scriptedModel } from 'provost'
+import { createAgent } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 import { keyValueStore } from './custom-store/key-value-store.ts'
 import type { KeyValues } from './custom-store/key-value-store.ts'

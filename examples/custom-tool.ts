@@ -1,6 +1,7 @@
 // A tool that says of itself what a policy wants to know: its effect, what its arguments mean, how far its result is to be trusted.
 // The model's first call does not fit the schema, so it is told why and mends it; the second one needs a human.
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const pay = tool({
   name: 'pay_invoice',

@@ -1,5 +1,7 @@
 // The source of a value decides where it may go: a mail tells the agent to write to a stranger, and a human is asked.
-import { createAgent, dataFlowPolicy, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { dataFlowPolicy } from 'provost/governance'
+import { scriptedModel } from 'provost/testing'
 
 const readInbox = tool({
   name: 'read_inbox',

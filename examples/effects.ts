@@ -1,6 +1,8 @@
 // A payment whose reply is lost: the model repeats the call, the tool looks it up, and the bank pays once.
 import { effectServer } from '@provost/testing'
-import { createAgent, listEffects, memoryStore, scriptedModel, tool, z } from 'provost'
+import { createAgent, memoryStore, tool, z } from 'provost'
+import { listEffects } from 'provost/sessions'
+import { scriptedModel } from 'provost/testing'
 
 const server = await effectServer({ faults: ['lose-reply'] })
 const bank = {

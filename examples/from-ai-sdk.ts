@@ -1,6 +1,7 @@
 // From the AI SDK: the same tool in a ToolLoopAgent and here, its history taken along, and a question that a human answers later.
 import { isStepCount, tool as aiTool, ToolLoopAgent } from 'ai'
-import { createAgent, scriptedModel, z } from 'provost'
+import { createAgent, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const refund = aiTool({
   description: 'Refunds an order, in euros.',

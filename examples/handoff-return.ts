@@ -1,6 +1,7 @@
 // The desk lets a lawyer work on the conversation: what the lawyer answers comes back as the result of the call, under
 // the label of all that the lawyer has seen, and the desk goes on with the user.
-import { createAgent, filters, handoff, scriptedModel, tool, z } from 'provost'
+import { createAgent, filters, handoff, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const statute = tool({
   name: 'statute',

@@ -1,7 +1,9 @@
 // Triage hands the conversation over: billing goes on with the user, with its own prompt and tools, and with what the
 // filter lets across. What crossed is data in the log, and is replayed from it.
 import type { Entry } from 'provost'
-import { createAgent, filters, handoff, memoryStore, replayHandoffs, scriptedModel, tool, z } from 'provost'
+import { createAgent, filters, handoff, memoryStore, tool, z } from 'provost'
+import { replayHandoffs } from 'provost/replay'
+import { scriptedModel } from 'provost/testing'
 
 const invoice = tool({
   name: 'invoice',

@@ -1,5 +1,7 @@
 // A shell without a machine: commands run in an interpreter, on files in memory. Needs the package just-bash.
-import { bashTool, createAgent, fileTools, justBashRuntime, scriptedModel } from 'provost'
+import { createAgent } from 'provost'
+import { bashTool, fileTools, justBashRuntime } from 'provost/files'
+import { scriptedModel } from 'provost/testing'
 
 const runtime = justBashRuntime({
   files: { 'orders.csv': 'id,customer,euros\n17,ada,80\n18,bob,20\n19,ada,15\n', '.gitignore': '*.tmp\n' },

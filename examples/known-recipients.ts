@@ -1,6 +1,7 @@
 // A policy of your own: mail goes to recipients that the user named. Any other recipient needs approval, and secrets do
 // not leave.
-import { argsByRole, createAgent, defineExtension, scriptedModel, textOf, tool, z } from 'provost'
+import { argsByRole, createAgent, defineExtension, textOf, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 export const knownRecipients = defineExtension({
   name: 'known-recipients',

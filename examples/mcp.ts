@@ -2,7 +2,9 @@
 // definition that has changed since it was accepted is refused.
 import { fileURLToPath } from 'node:url'
 
-import { createAgent, mcpTools, ProvostError, scriptedModel } from 'provost'
+import { createAgent, ProvostError } from 'provost'
+import { mcpTools } from 'provost/mcp'
+import { scriptedModel } from 'provost/testing'
 
 const server = fileURLToPath(new URL('mcp/notes-server.ts', import.meta.url))
 await using notes = await mcpTools({

@@ -1,6 +1,9 @@
 // What an agent remembers of its users between sessions: recalled, noted and superseded, in quarantine, and fully
 // forgotten.
-import { createAgent, createMemory, scriptedModel, sqliteMemory, tool, untrustedLabel, z } from 'provost'
+import { createAgent, tool, untrustedLabel, z } from 'provost'
+import { createMemory } from 'provost/memory'
+import { sqliteMemory } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
 
 const memory = createMemory({ store: sqliteMemory(':memory:'), blocks: [{ name: 'style', about: 'how to answer' }] })
 

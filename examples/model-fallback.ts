@@ -1,6 +1,7 @@
 // A model that breaks off in the middle of a sentence, and those behind it: one may not read secrets, the next steps in and is smarter where a tool asks for it.
-import { createAgent, modelFallback, scriptedModel, tool, z } from 'provost'
+import { createAgent, modelFallback, tool, z } from 'provost'
 import type { ModelSpec } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const salaries = tool({
   name: 'salaries',

@@ -1,5 +1,6 @@
 // Operations: list and answer the waits of all sessions of a store, from a process that started none of them.
-import { createAgent, memoryStore, scriptedModel, tool, z } from 'provost'
+import { createAgent, memoryStore, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const refund = tool({
   name: 'refund',

@@ -1,7 +1,8 @@
 // An orchestrator that calls tools itself: the order is read before the model speaks, and what the model decides is carried
 // out with an approval. Neither call depends on the model's choice of tools.
-import { createAgent, memoryStore, scriptedModel, tool, z } from 'provost'
+import { createAgent, memoryStore, tool, z } from 'provost'
 import type { Orchestrator } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const readOrder = tool({
   name: 'read_order',

@@ -1,5 +1,6 @@
 // A planner makes a plan, the agent's model does it step by step. One step finds that the plan does not hold: it is made anew.
-import { createAgent, isEventOf, planAndExecute, planEvents, scriptedModel, tool, z } from 'provost'
+import { createAgent, isEventOf, planAndExecute, planEvents, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const stock = tool({
   name: 'stock',

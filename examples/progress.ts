@@ -1,5 +1,6 @@
 // Agents leave artifacts for one another in the store: written whole or not at all, read by run, role and number.
-import { createAgent, memoryStore, scriptedModel, tool, z } from 'provost'
+import { createAgent, memoryStore, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const store = memoryStore()
 const save = tool({

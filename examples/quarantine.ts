@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createAgent, exportSession, ProvostError, scriptedModel, sqliteStore } from 'provost'
+import { createAgent, ProvostError } from 'provost'
+import { exportSession } from 'provost/sessions'
+import { sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
 
 const model = process.env.PROVOST_MODEL ?? scriptedModel([{ text: 'Hello.' }])
 const folder = mkdtempSync(join(tmpdir(), 'provost-'))

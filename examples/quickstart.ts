@@ -1,5 +1,6 @@
 // The quickstart: one tool, one agent, its words as they come, and a human who is asked before money moves.
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const refund = tool({
   name: 'refund',

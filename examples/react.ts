@@ -1,6 +1,7 @@
 // Thought, action, observation: the model writes down a thought before each call and makes one call at a time.
 // Its first answer calls without a thought and is sent back; later it wants two things at once and gets the first.
-import { createAgent, react, scriptedModel, tool, z } from 'provost'
+import { createAgent, react, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const lookup = tool({
   name: 'lookup',

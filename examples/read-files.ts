@@ -3,7 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createAgent, fileTools, nodeRuntime, scriptedModel } from 'provost'
+import { createAgent } from 'provost'
+import { fileTools, nodeRuntime } from 'provost/files'
+import { scriptedModel } from 'provost/testing'
 
 const cwd = await mkdtemp(join(tmpdir(), 'provost-'))
 await writeFile(join(cwd, 'notes.md'), '# Notes\nThe key is under the mat.\n')

@@ -1,7 +1,8 @@
+import { createAgent, memoryStore } from 'provost'
 // A client chooses the id of its session, and the model and temperature of a run, as far as the server permits it.
-import { createClient } from '@provost/client'
-import { createServer, serve } from '@provost/server'
-import { createAgent, memoryStore, scriptedModel } from 'provost'
+import { createClient } from 'provost/client'
+import { createServer, serve } from 'provost/server'
+import { scriptedModel } from 'provost/testing'
 
 const model = scriptedModel([{ text: 'A short answer.' }])
 const fast = scriptedModel([{ text: 'A quick answer.' }])

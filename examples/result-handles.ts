@@ -1,5 +1,6 @@
 // Long results: cut for the model, or kept whole behind a handle that it reads on by.
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const log = Array.from({ length: 5_000 }, (_, at) => `${at + 1} ${at === 4_321 ? 'ERROR disk full' : 'ok'}\n`).join('')
 

@@ -1,5 +1,7 @@
 // Results from outside are looked through before a model reads them; what was found is in the log and in the events.
-import { createAgent, sanitizeInbound, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { sanitizeInbound } from 'provost/governance'
+import { scriptedModel } from 'provost/testing'
 
 const readPage = tool({
   name: 'read_page',

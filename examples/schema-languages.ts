@@ -1,7 +1,8 @@
 // Tools in several schema languages: zod, plain JSON Schema, and whatever speaks Standard Schema, such as ArkType, Valibot,
 // or the one made by hand below. Types follow from each.
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const byZod = tool({
   name: 'shout',

@@ -1,5 +1,6 @@
 // A secret reaches the tool that declares it. The model, the log and all listeners receive a token in its place.
-import { createAgent, memoryStore, scriptedModel, secretRef, tool, z } from 'provost'
+import { createAgent, memoryStore, secretRef, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 process.env.BANK_KEY = 'sk-bank-4711'
 

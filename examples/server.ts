@@ -1,7 +1,8 @@
+import { createAgent, memoryStore, tool, z } from 'provost'
 // Agents over HTTP: a server, a client with a tool of its own, an approval, and a second look at the session.
-import { createClient } from '@provost/client'
-import { createServer, serve } from '@provost/server'
-import { createAgent, memoryStore, scriptedModel, tool, z } from 'provost'
+import { createClient } from 'provost/client'
+import { createServer, serve } from 'provost/server'
+import { scriptedModel } from 'provost/testing'
 
 const model = scriptedModel([
   { text: 'Let me see where you are. ', toolCalls: [{ name: 'locate' }] },

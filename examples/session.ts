@@ -1,5 +1,6 @@
 // Session: a conversation over many runs that is steered while it works, judged by a listener, suspended for a human, and opened again.
-import { createAgent, isCallTo, memoryStore, scriptedModel, textOf, tool, z } from 'provost'
+import { createAgent, isCallTo, memoryStore, textOf, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const look = tool({
   name: 'look',

@@ -1,7 +1,9 @@
 // Skills from a folder: the model sees their names and occasions, and loads the one it needs.
 import { fileURLToPath } from 'node:url'
 
-import { createAgent, loadSkills, scriptedModel } from 'provost'
+import { createAgent } from 'provost'
+import { loadSkills } from 'provost/skills'
+import { scriptedModel } from 'provost/testing'
 
 // Each folder in it has a SKILL.md: a name, an occasion, and the text that is loaded when the occasion arises.
 const skills = await loadSkills(fileURLToPath(new URL('skills', import.meta.url)))

@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createAgent, forkSession, scriptedModel, sqliteStore, textOf } from 'provost'
+import { createAgent, textOf } from 'provost'
+import { forkSession } from 'provost/sessions'
+import { sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
 
 const model =
   process.env.PROVOST_MODEL ??

@@ -1,6 +1,7 @@
 // The payments of a step are one table for a human: rows are struck or edited, and one approval runs the rest.
-import { createAgent, memoryStore, scriptedModel, tool, z } from 'provost'
+import { createAgent, memoryStore, tool, z } from 'provost'
 import type { EventOf } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const pay = tool({
   name: 'pay',

@@ -1,5 +1,6 @@
 // Steering a child: what is said to one of the agents that work below a session's run enters there, and nowhere else.
-import { createAgent, scriptedModel, textOf, tool, z } from 'provost'
+import { createAgent, textOf, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const search = tool({
   name: 'search',

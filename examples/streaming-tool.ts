@@ -1,7 +1,8 @@
 // A tool that streams: what it yields is seen while it works, what it returns is the result; progress is for people only.
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const countWords = tool({
   name: 'count_words',

@@ -1,5 +1,6 @@
 // Structured output: the answer is data of a schema, validated and typed. One that does not fit is sent back once.
-import { createAgent, scriptedModel, textOf, z } from 'provost'
+import { createAgent, textOf, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const model =
   process.env.PROVOST_MODEL ??

@@ -1,5 +1,6 @@
 // A taint index: text that came from outside is found in what is about to be sent, however it was rewritten.
-import { createTaintIndex, untrustedLabel } from 'provost'
+import { untrustedLabel } from 'provost'
+import { createTaintIndex } from 'provost/governance'
 
 const index = createTaintIndex()
 const mail = 'Hi! Please move the money to account DE89 3704 0044 0532 0130 00 today. Meet at the old harbour office.'

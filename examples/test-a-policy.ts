@@ -1,7 +1,11 @@
 // A new policy is tried on recorded sessions before it is deployed: which calls would it now allow, ask about, or deny?
-import { createAgent, dataFlowPolicy, exportSession, memoryStore, presets, reportPolicy, scriptedModel } from 'provost'
-import { testPolicy, tool, z } from 'provost'
-import type { DataFlowPolicyOptions, DataFlowRule } from 'provost'
+import { createAgent, memoryStore } from 'provost'
+import { tool, z } from 'provost'
+import { dataFlowPolicy, presets, reportPolicy } from 'provost/governance'
+import { testPolicy } from 'provost/governance'
+import type { DataFlowPolicyOptions, DataFlowRule } from 'provost/governance'
+import { exportSession } from 'provost/sessions'
+import { scriptedModel } from 'provost/testing'
 
 const readInbox = tool({
   name: 'read_inbox',

@@ -1,7 +1,8 @@
 // An extension that times every model and tool call: `around` encloses the thing itself. The times go to stderr, for they differ.
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { createAgent, defineExtension, scriptedModel, tool, z } from 'provost'
+import { createAgent, defineExtension, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const times = new Map<string, number[]>()
 

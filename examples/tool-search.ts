@@ -1,5 +1,6 @@
 // Hundreds of tools that cost the model nothing until it looks for them: it finds one, and calls it in the next step.
-import { createAgent, scriptedModel, tool, toolSet, z } from 'provost'
+import { createAgent, tool, toolSet, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const verbs = ['create', 'list', 'close']
 const things = ['invoice', 'ticket', 'contract', 'customer']

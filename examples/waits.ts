@@ -1,6 +1,7 @@
 // Waits: a tool that asks a human while it runs, a remote call that times out, and a check of a call that a crash
 // interrupted.
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const order = tool({
   name: 'order',

@@ -2,7 +2,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 
-import { createAgent, scriptedModel, webFetchTool } from 'provost'
+import { createAgent } from 'provost'
+import { scriptedModel } from 'provost/testing'
+import { webFetchTool } from 'provost/web'
 
 const page = '<title>Opening hours</title><script>track()</script><h1>Hours</h1><ul><li>Mon&ndash;Fri 9 to 5</ul>'
 const server = createServer((request, response) => {

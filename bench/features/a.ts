@@ -12,29 +12,25 @@ import { tool as aiTool, jsonSchema } from 'ai'
 import {
   advance,
   agentic,
-  bashTool,
   createAgent,
-  fromMessageStore,
   isCallTo,
   jsonlStore,
-  justBashRuntime,
   memoryStore,
-  nodeRuntime,
   planAndExecute,
   react,
-  runtimeConformance,
-  scriptedModel,
-  sqliteStore,
   resumeLoop,
   startLoop,
   textOf,
   tool,
   trustedLabel,
-  vercelSandboxRuntime,
-  webFetchTool,
   z,
 } from 'provost'
 import type { AgentEvent, Entry, LoopDriver, ModelMessage, Orchestrator, SendMode } from 'provost'
+import { bashTool, justBashRuntime, nodeRuntime, vercelSandboxRuntime } from 'provost/files'
+import { fromMessageStore } from 'provost/sessions'
+import { sqliteStore } from 'provost/sqlite'
+import { runtimeConformance, scriptedModel } from 'provost/testing'
+import { webFetchTool } from 'provost/web'
 
 import { check, type Check, type CheckContext } from './check.ts'
 import { eventsOf, loose, ofType, readBy } from './reading.ts'
@@ -240,7 +236,9 @@ async function a4({ claim, folder, after }: CheckContext): Promise<string> {
   await claim('so they are when the process is killed in between', async () => {
     const file = join(folder(), 'a4.db')
     const program = `
-      import { createAgent, scriptedModel, sqliteStore } from 'provost'
+      import { createAgent } from 'provost'
+      import { sqliteStore } from 'provost/sqlite'
+      import { scriptedModel } from 'provost/testing'
       let n = 0
       const model = scriptedModel([() => { if (++n === 2) process.kill(process.pid, 'SIGKILL'); return { text: 're one', delayMs: 500 } }], { after: 'repeat-last' })
       const session = await createAgent({ name: 'desk', model, store: sqliteStore(${JSON.stringify(file)}), leaseMs: 500 }).createSession({ id: 's' })

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import {
   agentic,
-  assertWellFormed,
   createAgent,
   defineEvent,
   defineExtension,
@@ -14,13 +13,13 @@ import {
   planEvents,
   react,
   RunState,
-  scriptedModel,
-  sqliteStore,
   textOf,
   tool,
   z,
 } from 'provost'
 import type { AgentEvent, Orchestrator } from 'provost'
+import { sqliteStore } from 'provost/sqlite'
+import { assertWellFormed, scriptedModel } from 'provost/testing'
 
 import { check, type Check, type CheckContext } from './check.ts'
 import { eventsOf, loose, ofType, readBy } from './reading.ts'

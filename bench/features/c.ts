@@ -7,20 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from '@provost/client'
 import { createServer, serve } from '@provost/server'
 import { findPostgres, startPostgres } from '@provost/testing'
-import {
-  assertWellFormed,
-  createAgent,
-  memoryStore,
-  postgresStore,
-  rich,
-  RunState,
-  scriptedModel,
-  sqliteStore,
-  textOf,
-  tool,
-  z,
-} from 'provost'
-import type { AgentEvent, ScriptedEntry, SessionStore, Tool } from 'provost'
+import { createAgent, memoryStore, rich, RunState, textOf, tool, z } from 'provost'
+import type { AgentEvent, SessionStore, Tool } from 'provost'
+import { postgresStore } from 'provost/postgres'
+import { sqliteStore } from 'provost/sqlite'
+import { assertWellFormed, scriptedModel } from 'provost/testing'
+import type { ScriptedEntry } from 'provost/testing'
 
 import { check, type Check, type CheckContext } from './check.ts'
 import { eventsOf, ofType, readBy } from './reading.ts'

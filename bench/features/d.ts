@@ -7,19 +7,11 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { createServer, serve } from '@provost/server'
 import { startAimock } from '@provost/testing'
 import { type as arktype } from 'arktype'
-import {
-  assertWellFormed,
-  createAgent,
-  defineExtension,
-  loadSkills,
-  memoryStore,
-  ProvostError,
-  rich,
-  scriptedModel,
-  tool,
-  z,
-} from 'provost'
-import type { Agent, AgentEvent, Message, ScriptedPrompt } from 'provost'
+import { createAgent, defineExtension, memoryStore, ProvostError, rich, tool, z } from 'provost'
+import type { Agent, AgentEvent, Message } from 'provost'
+import { loadSkills } from 'provost/skills'
+import { assertWellFormed, scriptedModel } from 'provost/testing'
+import type { ScriptedPrompt } from 'provost/testing'
 import * as v from 'valibot'
 
 import { check, type Check, type CheckContext } from './check.ts'

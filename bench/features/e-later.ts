@@ -8,35 +8,36 @@ import { createClient } from '@provost/client'
 import { createServer, serve } from '@provost/server'
 import { collectSpans, telemetry } from '@provost/telemetry'
 import {
-  approvalPolicy,
-  attributionOf,
-  auditLog,
-  causalityMonitor,
-  compaction,
   createAgent,
-  createMemory,
-  dataFlowPolicy,
   defineExtension,
   evaluatorOptimizer,
-  exportSession,
   handoff,
-  importSession,
   jsonlStore,
   memoryStore,
+  runFanOut,
+  tool,
+  z,
+} from 'provost'
+import type { Agent, Extension, SessionStore } from 'provost'
+import { codeMode } from 'provost/code-mode'
+import {
+  approvalPolicy,
+  auditLog,
+  causalityMonitor,
+  dataFlowPolicy,
   mergeGuard,
   presets,
   protocolGuard,
-  replaySession,
-  runFanOut,
   sanitizeInbound,
-  scriptedModel,
-  sqliteMemory,
-  sqliteStore,
-  tool,
   verifyAudit,
-  z,
-} from 'provost'
-import type { Agent, CompactionOptions, Extension, ScriptedPrompt, ScriptedStep, SessionStore } from 'provost'
+} from 'provost/governance'
+import { compaction, createMemory } from 'provost/memory'
+import type { CompactionOptions } from 'provost/memory'
+import { replaySession } from 'provost/replay'
+import { attributionOf, exportSession, importSession } from 'provost/sessions'
+import { sqliteMemory, sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
+import type { ScriptedPrompt, ScriptedStep } from 'provost/testing'
 
 import { check, type Check, type CheckContext } from './check.ts'
 import { attempt, entriesOf, eventsOf, loose, ofType, readBy } from './reading.ts'
@@ -661,10 +662,9 @@ async function e23({ claim }: CheckContext): Promise<string> {
     const source = `const [mail] = await tools.read_inbox({}); return await tools.send_email({ to: /\\S+@away\\.example/.exec(mail.text)[0], body: 'x' })`
     const coded = createAgent({
       name: 'c',
-      toolInvocation: 'code-mode',
       model: calling([{ name: 'code_execute', input: { source } }]),
       tools: [inbox, mailer(sent)],
-      extensions: [dataFlowPolicy({ mode: 'enforce' })],
+      extensions: [dataFlowPolicy({ mode: 'enforce' }), codeMode()],
     })
     assert.deepEqual([(await coded.run(words)).status, sent.length], ['suspended', 0])
   })

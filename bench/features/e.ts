@@ -12,21 +12,22 @@ import {
   defineExtension,
   filters,
   handoff,
-  mcpTools,
   memoryStore,
   modelFallback,
-  replayHandoffs,
   RunState,
-  sanitizeInbound,
-  scriptedModel,
   secretRef,
-  sqliteStore,
   tool,
   toolSet,
   z,
 } from 'provost'
-import type { AgentEvent, Message, ScriptedPrompt, ScriptedStep, ToolOutput } from 'provost'
+import type { AgentEvent, Message, ToolOutput } from 'provost'
 import { codeMode } from 'provost/code-mode'
+import { sanitizeInbound } from 'provost/governance'
+import { mcpTools } from 'provost/mcp'
+import { replayHandoffs } from 'provost/replay'
+import { sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
+import type { ScriptedPrompt, ScriptedStep } from 'provost/testing'
 
 import { check, type Check, type CheckContext } from './check.ts'
 import { rows as later } from './e-later.ts'
@@ -49,7 +50,7 @@ async function e1({ claim, folder }: CheckContext): Promise<string> {
   const file = join(place, 'one.mts')
   writeFileSync(
     file,
-    `import { createAgent, evaluatorOptimizer, filters, handoff, runFanOut, RunState, scriptedModel, tool, z } from 'provost'
+    `import { createAgent, evaluatorOptimizer, filters, handoff, runFanOut, RunState, tool, z } from 'provost'; import { scriptedModel } from 'provost/testing'
      const says = (text) => createAgent({ name: 'a' + text, model: scriptedModel([{ text }], { after: 'repeat-last' }) })
      const pay = tool({ name: 'pay', input: z.object({}), needsApproval: true, execute: () => 'paid' })
      const desk = createAgent({ name: 'desk', tools: [pay], model: scriptedModel([{ toolCalls: [{ name: 'pay' }] }, { toolCalls: [{ name: 'transfer_to_ab' }] }]), handoffs: [handoff(says('b'), { filter: filters.lastUser() })] })
@@ -647,7 +648,9 @@ async function e9({ claim }: CheckContext): Promise<string> {
 
 const e10Program = (file: string, act: string) => `
   import { appendFileSync } from 'node:fs'
-  import { createAgent, RunState, scriptedModel, sqliteStore, tool, z } from 'provost'
+  import { createAgent, RunState, tool, z } from 'provost'
+  import { sqliteStore } from 'provost/sqlite'
+  import { scriptedModel } from 'provost/testing'
   const pay = tool({ name: 'pay', input: z.object({ euros: z.number() }), needsApproval: true,
     execute: ({ euros }) => (appendFileSync(${JSON.stringify(`${file}.paid`)}, euros + '\\n'), 'paid') })
   const model = scriptedModel([({ messages }) => messages.some(({ role }) => role === 'tool') ? { text: 'done' } : { toolCalls: [{ name: 'pay', input: { euros: 80 } }] }], { after: 'repeat-last' })

@@ -8,24 +8,14 @@ import { promisify } from 'node:util'
 
 import type { CrashPoint } from '@provost/testing'
 import { type } from 'arktype'
-import {
-  compaction,
-  createAgent,
-  createMemory,
-  dataFlowPolicy,
-  exportSession,
-  filters,
-  handoff,
-  importSession,
-  memoryStore,
-  RunState,
-  scriptedModel,
-  sqliteMemory,
-  sqliteStore,
-  tool,
-  z,
-} from 'provost'
-import type { ScriptedStep } from 'provost'
+import { createAgent, filters, handoff, memoryStore, RunState, tool, z } from 'provost'
+import { codeMode } from 'provost/code-mode'
+import { dataFlowPolicy } from 'provost/governance'
+import { compaction, createMemory } from 'provost/memory'
+import { exportSession, importSession } from 'provost/sessions'
+import { sqliteMemory, sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
+import type { ScriptedStep } from 'provost/testing'
 import * as v from 'valibot'
 
 import { check, type Check, type CheckContext } from './check.ts'
@@ -315,7 +305,10 @@ async function f2({ claim }: CheckContext): Promise<string> {
 /** A program over a store in a file. Its tool notes each effect, by key, and may look an effect up. */
 const program = (file: string, model: string, more: string, act: string) => `
   import { appendFileSync, existsSync, readFileSync } from 'node:fs'
-  import { createAgent, scriptedModel, sqliteStore, tool, z } from 'provost'
+  import { createAgent, tool, z } from 'provost'
+  import { sqliteStore } from 'provost/sqlite'
+  import { scriptedModel } from 'provost/testing'
+  import { codeMode } from 'provost/code-mode'
   import { crashAt } from '@provost/testing'
   const crash = crashAt(JSON.parse(process.argv[1]) ?? Infinity)
   const book = ${JSON.stringify(`${file}.effects`)}
@@ -356,7 +349,7 @@ async function f3({ claim, folder }: CheckContext): Promise<string> {
   const source = `let all = ''; for (let n = 0; n < 12; n++) all += await tools.pay({ n }); return all.length`
   const model = `({ messages }) => messages.some(({ role }) => role === 'tool') ? { text: 'done ' + JSON.stringify(messages.at(-1)) } : { toolCalls: [{ name: 'code_execute', input: { source: ${JSON.stringify(source)} } }] }`
   const { kills, status, text } = await untilDone(
-    program(file, model, `, toolInvocation: 'code-mode'`, resumeOrBegin),
+    program(file, model, `, extensions: [codeMode()]`, resumeOrBegin),
     process.env['PROVOST_TEST_FULL'] === '1' ? [9, 14, 17, 23] : [9, 17],
   )
   const effects = readFileSync(`${file}.effects`, 'utf8')
@@ -377,7 +370,7 @@ async function f3({ claim, folder }: CheckContext): Promise<string> {
       const make = () =>
         createAgent({
           name: 'd',
-          toolInvocation: 'code-mode',
+          extensions: [codeMode()],
           tools: [remote],
           store: sqliteStore(db),
           model: scriptedModel(

@@ -8,22 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { createServer, serve } from '@provost/server'
 import { createLogger } from '@provost/telemetry'
-import {
-  assertWellFormed,
-  compaction,
-  createAgent,
-  createScrubber,
-  defineExtension,
-  jsonlStore,
-  mcpTools,
-  memoryStore,
-  RunState,
-  sanitizeInbound,
-  scriptedModel,
-  tool,
-  z,
-} from 'provost'
-import type { ScriptedPrompt, ScriptedStep } from 'provost'
+import { createAgent, createScrubber, defineExtension, jsonlStore, memoryStore, RunState, tool, z } from 'provost'
+import { codeMode } from 'provost/code-mode'
+import { sanitizeInbound } from 'provost/governance'
+import { mcpTools } from 'provost/mcp'
+import { compaction } from 'provost/memory'
+import { assertWellFormed, scriptedModel } from 'provost/testing'
+import type { ScriptedPrompt, ScriptedStep } from 'provost/testing'
 
 import { check, type Check, type CheckContext } from './check.ts'
 import { attempt, eventsOf, loose, ofType, readBy } from './reading.ts'
@@ -609,7 +600,7 @@ async function ne3({ claim }: CheckContext): Promise<string> {
   await made({}).run('go')
   assert.deepEqual(offered, [['x1']])
   await claim('in code mode narrowing to a tool leaves the model a way to call it', async () => {
-    await made({ toolInvocation: 'code-mode' }).run('go')
+    await made({ extensions: [codeMode()] }).run('go')
     assert.ok((offered[1] ?? []).length > 0, 'the model has no tool at all')
   })
   return `narrowed to ${offered[0]?.join()}; in code mode ${offered[1]?.join() || 'none'}`

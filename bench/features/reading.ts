@@ -1,4 +1,5 @@
-import type { AgentEvent, Entry, EventType, ScriptedPrompt, SessionStore } from 'provost'
+import type { AgentEvent, Entry, EventType, SessionStore } from 'provost'
+import type { ScriptedPrompt } from 'provost/testing'
 
 /** Calls a function as a JavaScript program can, without types. */
 export function loose(fn: (...args: never[]) => unknown, ...args: readonly unknown[]): unknown {

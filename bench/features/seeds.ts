@@ -9,19 +9,12 @@ import { promisify } from 'node:util'
 
 import { createClient } from '@provost/client'
 import { createServer, serve } from '@provost/server'
-import {
-  compaction,
-  createAgent,
-  createMemory,
-  memoryStore,
-  scriptedModel,
-  sqliteMemory,
-  sqliteStore,
-  textOf,
-  tool,
-  z,
-} from 'provost'
-import type { AgentEvent, ScriptedEntry, ScriptedPrompt } from 'provost'
+import { createAgent, memoryStore, textOf, tool, z } from 'provost'
+import type { AgentEvent } from 'provost'
+import { compaction, createMemory } from 'provost/memory'
+import { sqliteMemory, sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
+import type { ScriptedEntry, ScriptedPrompt } from 'provost/testing'
 
 import { check, type Check, type CheckContext } from './check.ts'
 import { attempt, eventsOf, loose, ofType, readBy } from './reading.ts'
@@ -33,7 +26,7 @@ const ofMatrix = join(root, 'matrix/node_modules/bun/bin/bun')
 
 async function n1({ claim }: CheckContext): Promise<string> {
   const script =
-    "const { createAgent, scriptedModel } = await import('provost'); console.log((await createAgent({ name: 'd', model: scriptedModel([{ text: 'hello' }]) }).run('hi')).text)"
+    "const { createAgent } = await import('provost'); const { scriptedModel } = await import('provost/testing'); console.log((await createAgent({ name: 'd', model: scriptedModel([{ text: 'hello' }]) }).run('hi')).text)"
   const node = await run(process.execPath, ['--conditions=@provost/source', '--input-type=module', '-e', script], {
     cwd: root,
   })

@@ -1,6 +1,9 @@
-import { createAgent, dataFlowPolicy, protocolGuard, sanitizeInbound, scriptedModel, tool, z } from 'provost'
-import type { Agent, AgentStream, Extension, Runtime, ScriptedEntry, SessionStore, Tool } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import type { Agent, AgentStream, Extension, Runtime, SessionStore, Tool } from 'provost'
 import { codeMode } from 'provost/code-mode'
+import { dataFlowPolicy, protocolGuard, sanitizeInbound } from 'provost/governance'
+import { scriptedModel } from 'provost/testing'
+import type { ScriptedEntry } from 'provost/testing'
 
 /** What an agent of the corpus is made of. */
 export interface ProbeOptions {

@@ -1,7 +1,8 @@
 // A process that inputs pass through, one at a time, as its parent asks.
 import { join } from 'node:path'
 
-import { memoryStore, sqliteStore } from 'provost'
+import { memoryStore } from 'provost'
+import { sqliteStore } from 'provost/sqlite'
 
 import { corpus } from './corpus.ts'
 import { closeScripts } from './doors/script.ts'

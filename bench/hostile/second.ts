@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 
-import { exportSession } from 'provost'
 import type { SessionStore } from 'provost'
+import { exportSession } from 'provost/sessions'
 
 import { probeServer } from './doors/http.ts'
 

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createAgent, sqliteStore, tool } from 'provost'
+import { createAgent, tool } from 'provost'
 import type { Extension, RunResult, SessionStore } from 'provost'
+import { sqliteStore } from 'provost/sqlite'
 
 import { emptyTally } from './contender.ts'
 import type { Contender, Tally } from './contender.ts'

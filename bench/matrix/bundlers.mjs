@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 
-const application = `import { createAgent, scriptedModel, tool, z } from 'provost'
+const application = `import { createAgent, tool, z } from 'provost'; import { scriptedModel } from 'provost/testing'
 const input = z.object({ a: z.number(), b: z.number() })
 const add = tool({ name: 'add', effect: 'read', input, execute: ({ a, b }) => a + b })
 const model = scriptedModel([{ toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] }, { text: 'three' }])

@@ -11,19 +11,13 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
-import {
-  createAgent,
-  createMemory,
-  jsonlStore,
-  justBashRuntime,
-  mcpTools,
-  scriptedModel,
-  sqliteMemory,
-  sqliteStore,
-  tool,
-  z,
-} from 'provost'
+import { createAgent, jsonlStore, tool, z } from 'provost'
 import { createSandbox } from 'provost/code-mode'
+import { justBashRuntime } from 'provost/files'
+import { mcpTools } from 'provost/mcp'
+import { createMemory } from 'provost/memory'
+import { sqliteMemory, sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
 
 const folder = mkdtempSync(join(tmpdir(), 'provost-matrix-'))
 /** Only Node can restrict a thread. */

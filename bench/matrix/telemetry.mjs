@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 
-import { telemetry } from '@provost/telemetry'
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { telemetry } from 'provost/telemetry'
+import { scriptedModel } from 'provost/testing'
 
 const manifest = createRequire(import.meta.url)('./package.json')
 const isTwo = '@opentelemetry/sdk-trace-base' in manifest.dependencies

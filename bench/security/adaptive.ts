@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { dataFlowPolicy, presets } from 'provost'
+import { dataFlowPolicy, presets } from 'provost/governance'
 
 import { run } from './adaptive/attempt.ts'
 import { moves } from './adaptive/moves.ts'

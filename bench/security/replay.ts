@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util'
 
-import { dataFlowPolicy, presets, trustedOutputs } from 'provost'
-import type { DataFlowRule, Extension, OutputTrust } from 'provost'
+import type { Extension } from 'provost'
+import { dataFlowPolicy, presets, trustedOutputs } from 'provost/governance'
+import type { DataFlowRule, OutputTrust } from 'provost/governance'
 
 import { lastSuites } from './last/suites.ts'
 import { ownSuites } from './own/suites.ts'

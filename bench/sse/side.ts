@@ -3,8 +3,9 @@ import { createServer, serve } from '@provost/server'
 import { scriptedModel } from '@provost/testing'
 import { Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
-import { memoryStore, sqliteStore } from 'provost'
+import { memoryStore } from 'provost'
 import { createAgent } from 'provost'
+import { sqliteStore } from 'provost/sqlite'
 
 // One side of the comparison, a process of its own: node side.ts provost|hono CHUNKS DELAY_MS [FILE]. It says its port, and
 // at GET /spent what it has used. FILE is where sessions are kept; without it, in memory.

@@ -5,8 +5,10 @@ import { DatabaseSync } from 'node:sqlite'
 
 import { findPostgres, startPostgres } from '@provost/testing'
 import { Pool } from 'pg'
-import { jsonlStore, memoryStore, postgresStore, sqliteStore } from 'provost'
+import { jsonlStore, memoryStore } from 'provost'
 import type { Entry } from 'provost'
+import { postgresStore } from 'provost/postgres'
+import { sqliteStore } from 'provost/sqlite'
 
 import { storeSide } from './side.ts'
 import type { Contender, Side } from './side.ts'

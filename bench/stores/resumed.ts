@@ -4,7 +4,9 @@ import { join } from 'node:path'
 
 import { scriptedModel } from '@provost/testing'
 import type { Agent, Entry, SessionStore } from 'provost'
-import { auditLog, createAgent, defineExtension, memoryStore, sqliteStore, tool, verifyAudit, z } from 'provost'
+import { createAgent, defineExtension, memoryStore, tool, z } from 'provost'
+import { auditLog, verifyAudit } from 'provost/governance'
+import { sqliteStore } from 'provost/sqlite'
 
 import { compare } from '../measure.ts'
 import type { Plan, Subject, Summary } from '../measure.ts'

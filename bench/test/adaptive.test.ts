@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { dataFlowPolicy, presets } from 'provost'
+import { dataFlowPolicy, presets } from 'provost/governance'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 

@@ -1,5 +1,6 @@
-import { createServer } from '@provost/server'
-import { createAgent, memoryStore, scriptedModel, tool, z } from 'provost'
+import { createAgent, memoryStore, tool, z } from 'provost'
+import { createServer } from 'provost/server'
+import { scriptedModel } from 'provost/testing'
 
 const order = tool({
   name: 'order',

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { createClient } from '@provost/client'
+import { createClient } from 'provost/client'
 import { beforeAll, describe, expect, test } from 'vitest'
 
 const folder = join(import.meta.dirname, '../recipes')

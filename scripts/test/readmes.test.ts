@@ -6,7 +6,11 @@ import { fileURLToPath } from 'node:url'
 
 import { expect, test } from 'vitest'
 
+import * as governance from '../../packages/provost/src/governance.ts'
 import * as provost from '../../packages/provost/src/index.ts'
+import * as memory from '../../packages/provost/src/memory.ts'
+import * as sqlite from '../../packages/provost/src/sqlite.ts'
+import * as testing from '../../packages/provost/src/testing.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const full = process.env['PROVOST_TEST_FULL'] === '1'
@@ -15,11 +19,22 @@ const folder = mkdtempSync(join(tmpdir(), 'readmes-'))
 /** What code may leave to its reader: names, what follows from their types, and packages that are not Provost's. */
 const leftOut = /error TS(?:2304|2552|2593|18004|7006|7031|2307: Cannot find module '(?!provost|@provost))/
 
-/** A block that imports nothing has what it uses of the umbrella from above. */
+const entries = {
+  provost,
+  'provost/governance': governance,
+  'provost/memory': memory,
+  'provost/sqlite': sqlite,
+  'provost/testing': testing,
+}
+
+/** A block that imports nothing has what it uses of the everyday entries from above. */
 function imported(code: string): string {
   if (/^import /m.test(code)) return code
-  const names = Object.keys(provost).filter((name) => new RegExp(`(?<!const )\\b${name}\\b`).test(code))
-  return `import { ${names.join(', ')} } from 'provost'; ${code}`
+  const imports = Object.entries(entries).map(([entry, module]) => {
+    const names = Object.keys(module).filter((name) => new RegExp(`(?<!const )\\b${name}\\b`).test(code))
+    return `import { ${names.join(', ')} } from '${entry}'; `
+  })
+  return imports.join('') + code
 }
 
 function write(name: string, content: string | object): void {

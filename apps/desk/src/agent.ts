@@ -1,12 +1,6 @@
-import {
-  type Agent,
-  type Extension,
-  type Memory,
-  type Message,
-  type ModelSpec,
-  type SessionStore,
-  textOf,
-} from 'provost'
+import { type Agent, type Extension, type Message, type ModelSpec, type SessionStore, textOf } from 'provost'
+import { codeMode } from 'provost/code-mode'
+import { type Memory } from 'provost/memory'
 
 import type { Bank } from './bank.ts'
 import { rememberDeeds } from './deeds.ts'
@@ -34,8 +28,8 @@ export interface TeamOptions {
   /** The bank that pays refunds. Default: refunds are only recorded in the books. */
   readonly bank?: Bank | undefined
   readonly tracing?: readonly Extension<unknown>[]
-  /** `code-mode`: the model writes scripts that call the tools. Default `direct`. */
-  readonly toolInvocation?: 'direct' | 'code-mode'
+  /** `scripted`: the model writes scripts that call the tools. Default `direct`. */
+  readonly toolCalls?: 'direct' | 'scripted'
 }
 
 /**
@@ -49,21 +43,30 @@ export function createDeskTeam({
   policy = 'enforce',
   bank,
   tracing = [],
-  toolInvocation = 'direct',
+  toolCalls = 'direct',
 }: TeamOptions): Agent<string, Desk> {
-  const own = [memory, rememberDeeds(memory)]
+  /** Each agent has a code mode of its own. */
+  const own = (): readonly Extension<unknown>[] => [
+    memory,
+    rememberDeeds(memory),
+    ...(toolCalls === 'scripted' ? [codeMode()] : []),
+  ]
   const writeLetter = createWriteLetter(model)
   const refund = createRefund(bank)
-  const member = { model, toolInvocation, extensions: own, writeLetter, askPolicy: createAskPolicy(model) }
+  const askPolicy = createAskPolicy(model)
+  const member = () => ({ model, extensions: own(), writeLetter, askPolicy })
   return createTriage({
     model,
-    toolInvocation,
     writeLetter,
     // The policy also governs the agents that triage hands over to, and their child agents.
-    extensions: [...tracing, deskPolicy(policy), ...own],
+    extensions: [...tracing, deskPolicy(policy), ...own()],
     store,
     leaseMs,
-    colleagues: [createBilling({ ...member, refund }), createRetention({ ...member, refund }), createShipping(member)],
+    colleagues: [
+      createBilling({ ...member(), refund }),
+      createRetention({ ...member(), refund }),
+      createShipping(member()),
+    ],
   })
 }
 

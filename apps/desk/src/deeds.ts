@@ -1,4 +1,5 @@
-import { defineExtension, type Extension, type Memory, z } from 'provost'
+import { defineExtension, type Extension, z } from 'provost'
+import { type Memory } from 'provost/memory'
 
 import { money } from './order.ts'
 

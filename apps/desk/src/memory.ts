@@ -1,4 +1,6 @@
-import { createMemory, type Memory, type Principal, sqliteMemory } from 'provost'
+import { type Principal } from 'provost'
+import { createMemory, type Memory } from 'provost/memory'
+import { sqliteMemory } from 'provost/sqlite'
 
 import { mailOf } from './agent.ts'
 import type { Desk } from './desk.ts'

@@ -1,5 +1,6 @@
-import type { DataFlowRule, Extension } from 'provost'
-import { dataFlowPolicy, presets } from 'provost'
+import type { Extension } from 'provost'
+import type { DataFlowRule } from 'provost/governance'
+import { dataFlowPolicy, presets } from 'provost/governance'
 
 /** The desk's purpose: every mail implies these tools. Forwarding is not among them. */
 const duties = ['refund', 'draft_reply', 'close_ticket']

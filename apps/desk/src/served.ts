@@ -1,6 +1,6 @@
-import { createServer, serve } from '@provost/server'
-import { withTrace } from '@provost/telemetry'
 import type { Agent, SessionStore } from 'provost'
+import { createServer, serve } from 'provost/server'
+import { withTrace } from 'provost/telemetry'
 
 import type { Desk } from './desk.ts'
 

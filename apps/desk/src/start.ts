@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { questionText, sqliteStore } from 'provost'
+import { questionText } from 'provost'
+import { sqliteStore } from 'provost/sqlite'
 
 import { createDeskTeam } from './agent.ts'
 import { askAtTerminal, askWhetherDone } from './approval.ts'
@@ -72,7 +73,7 @@ export async function openDesk(
       bank,
       policy: options.policy ? 'enforce' : 'shadow',
       tracing: tracing.extensions,
-      toolInvocation: scripted ? 'code-mode' : 'direct',
+      toolCalls: scripted ? 'scripted' : 'direct',
     })
     const desk = { mailbox, orders, outbox }
     if (options.serve !== undefined) {

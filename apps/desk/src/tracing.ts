@@ -41,7 +41,7 @@ export async function openTracing(
 
 /** Without an SDK: spans stay in this process. */
 async function inTerminal(colours: boolean): Promise<Tracing> {
-  const { collectSpans, printSpans, telemetry } = await import('@provost/telemetry')
+  const { collectSpans, printSpans, telemetry } = await import('provost/telemetry')
   const { tracer, take } = collectSpans()
   return {
     ...none,
@@ -58,7 +58,7 @@ async function intoPicture(file: string): Promise<Tracing> {
   } catch (cause) {
     throw new DeskError('usage', `The picture cannot be drawn: ${reasonOf(cause)}.`, { cause })
   }
-  const { collectSpans, drawSpans, telemetry } = await import('@provost/telemetry')
+  const { collectSpans, drawSpans, telemetry } = await import('provost/telemetry')
   const { tracer, take } = collectSpans()
   return {
     ...none,
@@ -82,7 +82,7 @@ async function toCollector(url: URL, patienceMs: number): Promise<Tracing> {
       import('@opentelemetry/exporter-trace-otlp-http'),
       import('@opentelemetry/exporter-metrics-otlp-http'),
       import('@opentelemetry/resources'),
-      import('@provost/telemetry'),
+      import('provost/telemetry'),
     ])
   const at = (path: string): string => `${url.href.replace(/\/+$/, '')}/v1/${path}`
   const resource = resourceFromAttributes({ 'service.name': 'provost-desk' })

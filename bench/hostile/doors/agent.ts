@@ -2,8 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { dirname, join } from 'node:path'
 
-import { bashTool, fileTools, justBashRuntime, nodeRuntime, webFetchTool } from 'provost'
-import type { ScriptedEntry, ScriptedToolCall } from 'provost'
+import { bashTool, fileTools, justBashRuntime, nodeRuntime } from 'provost/files'
+import type { ScriptedEntry, ScriptedToolCall } from 'provost/testing'
+import { webFetchTool } from 'provost/web'
 
 import { done, outcomeOf, probeAgent } from '../agents.ts'
 import type { Door } from '../input.ts'

@@ -2,7 +2,8 @@ import { connect } from 'node:net'
 
 import { createServer, serve } from '@provost/server'
 import type { Server } from '@provost/server'
-import type { ScriptedEntry, SessionStore } from 'provost'
+import type { SessionStore } from 'provost'
+import type { ScriptedEntry } from 'provost/testing'
 
 import { done, probeAgent } from '../agents.ts'
 import type { Door } from '../input.ts'

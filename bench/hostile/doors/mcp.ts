@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-import { mcpTools } from 'provost'
+import { mcpTools } from 'provost/mcp'
 
 import { done, outcomeOf, probeAgent } from '../agents.ts'
 import type { Door } from '../input.ts'

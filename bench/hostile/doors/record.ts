@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 
-import { importSession, RunState } from 'provost'
+import { RunState } from 'provost'
+import { importSession } from 'provost/sessions'
 
 import { done, outcomeOf, probeAgent } from '../agents.ts'
 import type { Door } from '../input.ts'

@@ -1,6 +1,10 @@
-import { compaction, createAgent, createMemory, handoff, memoryStore, scriptedModel, sqliteMemory } from 'provost'
-import type { Extension, Json, ScriptedEntry, Tool } from 'provost'
+import { createAgent, handoff, memoryStore } from 'provost'
+import type { Extension, Json, Tool } from 'provost'
 import { codeMode } from 'provost/code-mode'
+import { compaction, createMemory } from 'provost/memory'
+import { sqliteMemory } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
+import type { ScriptedEntry } from 'provost/testing'
 
 import { replayed } from '../replay/play.ts'
 import type { SuiteTool } from '../replay/suite.ts'

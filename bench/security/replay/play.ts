@@ -1,5 +1,7 @@
-import { createAgent, memoryStore, rich, scriptedModel, tool, untrustedLabel } from 'provost'
-import type { ArgRole, Extension, Json, JsonPointer, LabelInit, ScriptedStep, Tool } from 'provost'
+import { createAgent, memoryStore, rich, tool, untrustedLabel } from 'provost'
+import type { ArgRole, Extension, Json, JsonPointer, LabelInit, Tool } from 'provost'
+import { scriptedModel } from 'provost/testing'
+import type { ScriptedStep } from 'provost/testing'
 
 import type { SuiteCall, SuiteTool, SuiteTurn } from './suite.ts'
 

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { z } from 'provost'
-import type { Json, OutputTrust } from 'provost'
+import type { Json } from 'provost'
+import type { OutputTrust } from 'provost/governance'
 
 /** Whatever a file holds is JSON. */
 const json = z.custom<Json>()

@@ -1,9 +1,10 @@
 // The client: it runs its own tools between requests, so that one loop of events is left.
 import assert from 'node:assert/strict'
 
-import { createClient } from '@provost/client'
-import { createServer, serve } from '@provost/server'
-import { createAgent, memoryStore, scriptedModel, z } from 'provost'
+import { createAgent, memoryStore, z } from 'provost'
+import { createClient } from 'provost/client'
+import { createServer, serve } from 'provost/server'
+import { scriptedModel } from 'provost/testing'
 
 const model = scriptedModel([{ toolCalls: [{ name: 'battery' }] }, { text: ['Half ', 'full.'] }, { text: 'Bye.' }])
 const store = memoryStore()

@@ -2,7 +2,8 @@
 // Changed: the text so far is the content of the message, and not a message inside another one.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, textOf } from 'provost'
+import { createAgent, textOf } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const teller = (step: Parameters<typeof scriptedModel>[0][number]) =>
   createAgent({ name: 'teller', model: scriptedModel([step]) })

@@ -2,8 +2,9 @@
 // is new, never the conversation, and survives JSON.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
 import type { AgentEvent } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const look = tool({ name: 'look', effect: 'read', input: z.object({ at: z.string() }), execute: () => 'blue' })
 const model = scriptedModel([

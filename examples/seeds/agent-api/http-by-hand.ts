@@ -3,8 +3,9 @@
 // Changed: the server decides which agents and models there are; a client brings tools, not contexts.
 import assert from 'node:assert/strict'
 
-import { createServer, serve } from '@provost/server'
-import { createAgent, memoryStore, scriptedModel } from 'provost'
+import { createAgent, memoryStore } from 'provost'
+import { createServer, serve } from 'provost/server'
+import { scriptedModel } from 'provost/testing'
 
 const model = scriptedModel([
   { text: 'One moment. ', toolCalls: [{ name: 'battery' }] },

@@ -2,9 +2,10 @@
 // Changed: the session is created by a request of its own, so that a repeated request has no effect.
 import assert from 'node:assert/strict'
 
-import { createClient, ServerError } from '@provost/client'
-import { createServer, serve } from '@provost/server'
-import { createAgent, memoryStore, scriptedModel } from 'provost'
+import { createAgent, memoryStore } from 'provost'
+import { createClient, ServerError } from 'provost/client'
+import { createServer, serve } from 'provost/server'
+import { scriptedModel } from 'provost/testing'
 
 const model = scriptedModel([({ messages }) => ({ text: `I see ${messages.length}.` })], { after: 'repeat-last' })
 const store = memoryStore()

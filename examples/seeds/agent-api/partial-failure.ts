@@ -2,7 +2,8 @@
 // error.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const camera = tool({ name: 'camera', input: z.object({ at: z.string() }) })
 let seen = ''

@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { createAgent, scriptedModel, sqliteStore, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
 
 const scan = tool({ name: 'scan', input: z.object({}) })
 const script = [{ toolCalls: [{ name: 'scan' }] }, { text: 'The letter says: come at ten.' }]

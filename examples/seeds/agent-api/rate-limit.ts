@@ -2,8 +2,9 @@
 // after which to try again.
 import assert from 'node:assert/strict'
 
-import { createServer } from '@provost/server'
-import { createAgent, memoryStore, scriptedModel } from 'provost'
+import { createAgent, memoryStore } from 'provost'
+import { createServer } from 'provost/server'
+import { scriptedModel } from 'provost/testing'
 
 const model = scriptedModel([{ text: 'Hello.' }], { after: 'repeat-last' })
 const store = memoryStore()

@@ -2,7 +2,8 @@
 // waits of its tools are pending in the session of the calling agent.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const camera = tool({ name: 'camera', input: z.object({ angle: z.number() }) })
 const scout = createAgent({

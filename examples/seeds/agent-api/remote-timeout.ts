@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const ask = tool({ name: 'ask_courier', timeoutMs: 1_000, input: z.object({}) })
 const model = scriptedModel([

@@ -2,7 +2,8 @@
 // Changed: one status for all waiting; results are passed with the state of the run, which any process can hold.
 import assert from 'node:assert/strict'
 
-import { createAgent, RunState, scriptedModel, tool, z } from 'provost'
+import { createAgent, RunState, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const here = tool({ name: 'clock', effect: 'none', input: z.object({}), execute: () => 'noon' })
 const there = tool({ name: 'open_file', input: z.object({ path: z.string() }) })

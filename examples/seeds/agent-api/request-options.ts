@@ -2,9 +2,10 @@
 // Changed: only models that the server offers by name, and values within its bounds; by default a request chooses nothing.
 import assert from 'node:assert/strict'
 
-import { createClient, ServerError } from '@provost/client'
-import { createServer, serve } from '@provost/server'
-import { createAgent, memoryStore, scriptedModel } from 'provost'
+import { createAgent, memoryStore } from 'provost'
+import { createClient, ServerError } from 'provost/client'
+import { createServer, serve } from 'provost/server'
+import { scriptedModel } from 'provost/testing'
 
 const echo = (modelId: string) =>
   scriptedModel([({ options }) => ({ text: `${modelId} at ${options.temperature ?? 'default'}` })], {

@@ -2,7 +2,8 @@
 // Changed: `suspended` covers every kind of waiting (tools elsewhere, approvals, questions); `pending` says which.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const usage = { inputTokens: 1_000_000, outputTokens: 100_000 }
 const model = scriptedModel([

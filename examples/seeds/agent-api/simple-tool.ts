@@ -2,7 +2,8 @@
 // Changed: the calculator of the design evaluates what the model writes. Here it takes numbers.
 import assert from 'node:assert/strict'
 
-import { createAgent, rich, scriptedModel, tool, z } from 'provost'
+import { createAgent, rich, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const divide = tool({
   name: 'divide',

@@ -2,10 +2,11 @@
 // events of them again, and `?verbose=1` sends them whole.
 import assert from 'node:assert/strict'
 
-import { createClient } from '@provost/client'
-import { createServer, serve } from '@provost/server'
-import { createAgent, memoryStore, scriptedModel } from 'provost'
+import { createAgent, memoryStore } from 'provost'
 import type { AgentEvent } from 'provost'
+import { createClient } from 'provost/client'
+import { createServer, serve } from 'provost/server'
+import { scriptedModel } from 'provost/testing'
 
 const words = Array.from({ length: 35 }, (_, n) => `piece ${n} of an answer that is rather long, `)
 const model = scriptedModel([{ text: words }], { after: 'repeat-last' })

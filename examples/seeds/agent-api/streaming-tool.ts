@@ -2,7 +2,8 @@
 // Changed: it yields plain values instead of events, and what it returns is the result.
 import assert from 'node:assert/strict'
 
-import { createAgent, rich, scriptedModel, tool, z } from 'provost'
+import { createAgent, rich, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const shelf = ['Rope splicing', 'Knots for all', 'Rope and water']
 const search = tool({

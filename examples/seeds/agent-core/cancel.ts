@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 let stopped = false
 const wait = tool({

@@ -2,8 +2,9 @@
 // Changed: such a role begins with `custom:` and has its own data as JSON. One function takes the place of a pipeline.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, textOf } from 'provost'
+import { createAgent, textOf } from 'provost'
 import type { Message } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 let seen = ''
 const model = scriptedModel([

@@ -1,7 +1,8 @@
 // The event `turn.mode` reports what follows an answer: `steer` with the number of calls, or `respond`.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const calculator = tool({
   name: 'calculator',

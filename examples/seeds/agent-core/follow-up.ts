@@ -3,7 +3,8 @@
 // Changed: the two functions belong to the agent or to one run; those of the run count.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, textOf, tool, z } from 'provost'
+import { createAgent, textOf, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'rain' })
 const script = [

@@ -3,7 +3,8 @@
 // keeps what was said.
 import assert from 'node:assert/strict'
 
-import { createAgent, memoryStore, scriptedModel, textOf } from 'provost'
+import { createAgent, memoryStore, textOf } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const model = scriptedModel([({ messages }) => ({ text: `I see ${messages.length}.` })], { after: 'repeat-last' })
 const store = memoryStore()

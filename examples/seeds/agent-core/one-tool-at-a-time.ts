@@ -2,7 +2,8 @@
 // Changed: calls run side by side by default. `maxParallelTools: 1` puts all in turn, `executionMode` one tool.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const log: string[] = []
 const pack = tool({

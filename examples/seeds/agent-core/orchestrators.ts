@@ -2,8 +2,9 @@
 // Changed: it is a function of one argument. It cannot forget to end the stream, and it resumes after a crash.
 import assert from 'node:assert/strict'
 
-import { agentic, createAgent, defineEvent, isEventOf, planAndExecute, react, scriptedModel, tool, z } from 'provost'
+import { agentic, createAgent, defineEvent, isEventOf, planAndExecute, react, tool, z } from 'provost'
 import type { Orchestrator } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'It is dark.' })
 const call = { name: 'look' }

@@ -2,7 +2,8 @@
 // Changed: no provider or registry has to be made; a model and a list of tools are enough.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const calculator = tool({
   name: 'multiply',

@@ -2,7 +2,9 @@
 // Changed: what they say is a message of its own label behind the summary, not part of the system prompt.
 import assert from 'node:assert/strict'
 
-import { compaction, createAgent, scriptedModel } from 'provost'
+import { createAgent } from 'provost'
+import { compaction } from 'provost/memory'
+import { scriptedModel } from 'provost/testing'
 
 let request = ''
 const model = scriptedModel(

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 
 import type { ToToolOptions } from 'provost'
-import { createAgent, filters, scriptedModel, tool, z } from 'provost'
+import { createAgent, filters, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 async function ask(options: Pick<ToToolOptions, 'exposeTurns' | 'inputFilter'>) {
   let given = ''

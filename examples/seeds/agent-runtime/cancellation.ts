@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { AbortOptions } from 'provost'
-import { assertWellFormed, createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { assertWellFormed, scriptedModel } from 'provost/testing'
 
 /** Runs one call, aborts it while it executes or waits, and tells how both ended. */
 async function abortWhile(what: 'executes' | 'waits', ms: number, options: AbortOptions) {

@@ -2,7 +2,9 @@
 // receive and do only what they are stated to be for.
 import assert from 'node:assert/strict'
 
-import { causalityMonitor, createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { causalityMonitor } from 'provost/governance'
+import { scriptedModel } from 'provost/testing'
 
 const ran: string[] = []
 const input = z.object({ to: z.string(), text: z.string() })

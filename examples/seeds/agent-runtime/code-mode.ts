@@ -2,7 +2,9 @@
 // Changed: a call that needs approval may be in the middle of a script; the script resumes behind it.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { codeMode } from 'provost/code-mode'
+import { scriptedModel } from 'provost/testing'
 
 const readings = tool({
   name: 'read_gauges',
@@ -34,7 +36,7 @@ const model = scriptedModel([
   script('return typeof process + typeof require + typeof fetch'),
   { text: 'Drained.' },
 ])
-const agent = createAgent({ name: 'warden', model, tools: [readings, drain], toolInvocation: 'code-mode' })
+const agent = createAgent({ name: 'warden', model, tools: [readings, drain], extensions: [codeMode()] })
 
 const waiting = await agent.run('Drain what the gauges of 2026 come to.')
 const [approval] = waiting.pending.approvals

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 
-import { createAgent, exportSession, memoryStore, sanitizeAnnotations, scriptedModel } from 'provost'
+import { createAgent, memoryStore } from 'provost'
+import { exportSession, sanitizeAnnotations } from 'provost/sessions'
+import { scriptedModel } from 'provost/testing'
 
 const model = scriptedModel([
   { reasoning: 'They never check.', text: '<think>They owe us.</think>Order 17 is on its way.' },

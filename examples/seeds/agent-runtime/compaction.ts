@@ -3,7 +3,9 @@
 // Changed: compaction is an extension and needs no memory.
 import assert from 'node:assert/strict'
 
-import { compaction, createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { compaction } from 'provost/memory'
+import { scriptedModel } from 'provost/testing'
 
 const systems = new Set<string>()
 const model = scriptedModel(

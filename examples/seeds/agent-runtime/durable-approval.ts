@@ -8,7 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-import { createAgent, RunState, scriptedModel, sqliteStore, tool, z } from 'provost'
+import { createAgent, RunState, tool, z } from 'provost'
+import { sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
 
 const role = process.argv[2]
 if (role === 'ask' || role === 'resume') await work(role, process.argv[3] ?? '')

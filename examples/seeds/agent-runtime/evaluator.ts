@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 
 import type { Evaluator } from 'provost'
-import { createAgent, evaluatorOptimizer, scriptedModel, z } from 'provost'
+import { createAgent, evaluatorOptimizer, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const inputs: string[] = []
 function writer(...texts: string[]) {

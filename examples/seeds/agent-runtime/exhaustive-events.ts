@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 
 import type { AgentEvent } from 'provost'
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 type Family = 'text' | 'tool' | 'other'
 

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { FanOutChild, MergeStrategy } from 'provost'
-import { createAgent, fanOut, scriptedModel } from 'provost'
+import { createAgent, fanOut } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 let running = 0
 let most = 0

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 
 import type { FilterDescriptor } from 'provost'
-import { applyFilter, createAgent, filters, handoff, scriptedModel, textOf, tool, z } from 'provost'
+import { applyFilter, createAgent, filters, handoff, textOf, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const account = tool({
   name: 'account',

@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 
 import type { Entry } from 'provost'
-import { createAgent, filters, handoff, memoryStore, replayHandoffs, scriptedModel } from 'provost'
+import { createAgent, filters, handoff, memoryStore } from 'provost'
+import { replayHandoffs } from 'provost/replay'
+import { scriptedModel } from 'provost/testing'
 
 let received = ''
 const billing = createAgent({

@@ -1,17 +1,8 @@
 // Everything a script needs comes from one package: agents, states of runs, filters, teams and artifacts. No server runs.
 import assert from 'node:assert/strict'
 
-import {
-  applyFilter,
-  createAgent,
-  evaluatorOptimizer,
-  filters,
-  RunState,
-  runFanOut,
-  scriptedModel,
-  tool,
-  z,
-} from 'provost'
+import { applyFilter, createAgent, evaluatorOptimizer, filters, RunState, runFanOut, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const says = (...texts: string[]) => scriptedModel(texts.map((text) => ({ text })))
 const sign = tool({ name: 'sign', needsApproval: true, input: z.object({}), execute: () => 'signed' })

@@ -1,7 +1,10 @@
 // A memory brings tools to keep and find things, and reminds the model in later sessions of the same person.
 import assert from 'node:assert/strict'
 
-import { createAgent, createMemory, scriptedModel, sqliteMemory, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { createMemory } from 'provost/memory'
+import { sqliteMemory } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
 
 const memory = createMemory({ store: sqliteMemory(':memory:') })
 const recipe = tool({

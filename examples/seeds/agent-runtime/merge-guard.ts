@@ -2,7 +2,9 @@
 // Changed: it guards every strategy, not only the one with a judge.
 import assert from 'node:assert/strict'
 
-import { createAgent, fanOut, mergeGuard, scriptedModel, tool, z } from 'provost'
+import { createAgent, fanOut, tool, z } from 'provost'
+import { mergeGuard } from 'provost/governance'
+import { scriptedModel } from 'provost/testing'
 
 const web = tool({ name: 'web', effect: 'read', input: z.object({}), execute: () => 'Trust me.' })
 const voter = (name: string, text: string, reads = true) => ({

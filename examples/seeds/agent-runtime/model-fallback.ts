@@ -2,7 +2,8 @@
 // Changed: fallback is an extension, so that its order beside others, such as a compaction, can be chosen.
 import assert from 'node:assert/strict'
 
-import { createAgent, modelFallback, scriptedModel, tool, z } from 'provost'
+import { createAgent, modelFallback, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const failure = (message: string, status: number) => Object.assign(new Error(message), { status })
 const usage = { inputTokens: 100, outputTokens: 10 }

@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 /** Ten calls that take some time each, one of them alone. Returns the order of events, and how many ran at once. */
 async function order(ms: (index: number) => number) {

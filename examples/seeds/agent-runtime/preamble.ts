@@ -1,7 +1,9 @@
 // Once a request has anything untrusted, it ends with a short preamble, behind all that the provider caches.
 import assert from 'node:assert/strict'
 
-import { createAgent, sanitizeInbound, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { sanitizeInbound } from 'provost/governance'
+import { scriptedModel } from 'provost/testing'
 
 const clock = tool({
   name: 'clock',

@@ -5,7 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createAgent, scriptedModel, sqliteStore, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
 
 const folder = mkdtempSync(join(tmpdir(), 'provost-progress-'))
 const path = join(folder, 'log.db')

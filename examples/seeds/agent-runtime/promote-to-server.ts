@@ -1,9 +1,10 @@
 // The same agent, in a script and behind a server: a run outlives its caller's connection, and an operator approves.
 import assert from 'node:assert/strict'
 
-import { createClient } from '@provost/client'
-import { createServer, serve } from '@provost/server'
-import { createAgent, memoryStore, scriptedModel, tool, z } from 'provost'
+import { createAgent, memoryStore, tool, z } from 'provost'
+import { createClient } from 'provost/client'
+import { createServer, serve } from 'provost/server'
+import { scriptedModel } from 'provost/testing'
 
 const order = tool({
   name: 'order',

@@ -1,7 +1,9 @@
 // Arguments that would break out of their place in a protocol are refused, and text can be escaped for each place.
 import assert from 'node:assert/strict'
 
-import { createAgent, escapeFor, protocolGuard, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { escapeFor, protocolGuard } from 'provost/governance'
+import { scriptedModel } from 'provost/testing'
 
 const sent: string[] = []
 const notify = tool({

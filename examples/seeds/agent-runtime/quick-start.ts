@@ -2,7 +2,8 @@
 // Changed: a model is a name or an AI SDK model; what it may read stands beside it, so no provider has to be made.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const diary = tool({
   name: 'diary',

@@ -1,7 +1,8 @@
 // Reasoning goes back to the model that wrote it, with its signature, in the next call. It never crosses a handoff.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'fog' })
 const reasoning = { text: 'Look first.', providerMetadata: { scripted: { signature: 'sig-1' } } }

@@ -2,7 +2,8 @@
 // Changed: what is kept is in the store of the session, not in files, so that it goes with it to another machine.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const rows = Array.from({ length: 4000 }, (_, at) => ({ id: at, note: at === 3210 ? 'lost' : 'fine' }))
 const stock = tool({

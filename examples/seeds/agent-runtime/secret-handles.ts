@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { Confidentiality } from 'provost'
-import { createAgent, scriptedModel, sqliteStore, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
 
 const folder = mkdtempSync(join(tmpdir(), 'provost-handles-'))
 const path = join(folder, 'log.db')

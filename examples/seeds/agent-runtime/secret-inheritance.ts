@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 
 import type { ToToolOptions } from 'provost'
-import { createAgent, scriptedModel, secretRef, tool, z } from 'provost'
+import { createAgent, secretRef, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const use = (name: string) =>
   tool({

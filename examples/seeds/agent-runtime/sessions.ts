@@ -2,17 +2,10 @@
 import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 
-import {
-  attributionOf,
-  createAgent,
-  exportSession,
-  importSession,
-  memoryStore,
-  replaySession,
-  scriptedModel,
-  tool,
-  z,
-} from 'provost'
+import { createAgent, memoryStore, tool, z } from 'provost'
+import { replaySession } from 'provost/replay'
+import { attributionOf, exportSession, importSession } from 'provost/sessions'
+import { scriptedModel } from 'provost/testing'
 
 let rings = 0
 const ring = tool({ name: 'ring', effect: 'write', input: z.object({}), execute: () => ++rings })

@@ -2,7 +2,10 @@
 // Changed: sanitising is an extension that covers all tools; a tool only says where it differs.
 import assert from 'node:assert/strict'
 
-import { createAgent, justBashRuntime, nodeRuntime, sanitizeInbound, scriptedModel, secretRef, tool, z } from 'provost'
+import { createAgent, secretRef, tool, z } from 'provost'
+import { justBashRuntime, nodeRuntime } from 'provost/files'
+import { sanitizeInbound } from 'provost/governance'
+import { scriptedModel } from 'provost/testing'
 
 const input = z.object({})
 let seen = ''

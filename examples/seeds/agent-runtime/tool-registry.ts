@@ -1,7 +1,8 @@
 // Tools of the agent, of sets and of extensions form one registry, which resolves equal names and can be inspected.
 import assert from 'node:assert/strict'
 
-import { createAgent, defineExtension, scriptedModel, tool, toolSet, z } from 'provost'
+import { createAgent, defineExtension, tool, toolSet, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const search = (answer: string) => tool({ name: 'search', effect: 'read', input: z.object({}), execute: () => answer })
 const web = toolSet('web', [search('found on the web')])

@@ -2,7 +2,8 @@
 // Changed: a tool that was found has its worked examples, since the model is about to call it.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const clock = tool({ name: 'clock', effect: 'read', input: z.object({}), execute: () => 'noon' })
 const moon = tool({

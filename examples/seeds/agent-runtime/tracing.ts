@@ -1,8 +1,9 @@
 // Runs, model calls, tools, children and handoffs are spans of one trace, without what was said unless that is asked for.
 import assert from 'node:assert/strict'
 
-import { collectSpans, telemetry } from '@provost/telemetry'
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { collectSpans, telemetry } from 'provost/telemetry'
+import { scriptedModel } from 'provost/testing'
 
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'thick fog' })
 const scout = createAgent({

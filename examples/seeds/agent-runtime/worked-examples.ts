@@ -1,7 +1,8 @@
 // Worked examples of a tool are part of what the model reads about it.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const book = tool({
   name: 'book_table',

@@ -2,7 +2,9 @@
 // Changed: an agent has a name, since logs, events and other agents speak of it; the prompt is called `instructions`.
 import assert from 'node:assert/strict'
 
-import { createAgent, memoryStore, nodeRuntime, scriptedModel, tool, z } from 'provost'
+import { createAgent, memoryStore, tool, z } from 'provost'
+import { nodeRuntime } from 'provost/files'
+import { scriptedModel } from 'provost/testing'
 
 const again = { toolCalls: [{ name: 'tick' }] }
 const endless = () => scriptedModel([again], { after: 'repeat-last' })

@@ -2,7 +2,8 @@
 // Changed: a tool is made by `tool()`, with any schema language; it says what it does to the world (`effect`).
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const initials = tool({
   name: 'initials',

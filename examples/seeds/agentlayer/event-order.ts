@@ -3,7 +3,8 @@
 // places of five of the seven. A step encloses its tools, so it ends after their results.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const square = tool({
   name: 'square',

@@ -2,7 +2,8 @@
 // Changed: a tool that fails is `tool.execute.error`, since the model reads it and the run continues.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const open = tool({
   name: 'open_safe',

@@ -3,7 +3,8 @@
 // not asked. A limit and a redaction can thus be two listeners.
 import assert from 'node:assert/strict'
 
-import { createAgent, isCallTo, scriptedModel, tool, z } from 'provost'
+import { createAgent, isCallTo, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const ran: string[] = []
 const shell = tool({

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { createAgent, scriptedModel } from 'provost'
+import { createAgent } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const model = scriptedModel([
   { text: ['One, ', 'two.'] },

@@ -2,8 +2,10 @@
 // Changed: `fromMessageStore` makes a store of it, because a session is a log with more than messages.
 import assert from 'node:assert/strict'
 
-import { createAgent, fromMessageStore, scriptedModel } from 'provost'
+import { createAgent } from 'provost'
 import type { ModelMessage } from 'provost'
+import { fromMessageStore } from 'provost/sessions'
+import { scriptedModel } from 'provost/testing'
 
 const table = new Map<string, ModelMessage[]>()
 const conversations = {

@@ -2,7 +2,9 @@
 // message; the nearest one counts.
 import assert from 'node:assert/strict'
 
-import { bashTool, createAgent, scriptedModel } from 'provost'
+import { createAgent } from 'provost'
+import { bashTool } from 'provost/files'
+import { scriptedModel } from 'provost/testing'
 
 const ask = (command: string) => ({ toolCalls: [{ name: 'bash', input: { command } }] })
 const script = [ask('pwd'), { text: 'Here.' }, ask('ls'), { text: 'Files.' }, ask('id -un'), { text: 'You.' }]

@@ -2,7 +2,9 @@
 // Changed: a call that did not run is an event of its own, so a listener needs no `isError`.
 import assert from 'node:assert/strict'
 
-import { bashTool, createAgent, isCallTo, nodeRuntime, scriptedModel } from 'provost'
+import { createAgent, isCallTo } from 'provost'
+import { bashTool, nodeRuntime } from 'provost/files'
+import { scriptedModel } from 'provost/testing'
 
 const shell = (command: string) => ({ name: 'bash', input: { command } })
 const model = scriptedModel([

@@ -6,8 +6,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createAgent, justBashRuntime, nodeRuntime, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
 import type { Runtime } from 'provost'
+import { justBashRuntime, nodeRuntime } from 'provost/files'
+import { scriptedModel } from 'provost/testing'
 
 const note = tool({
   name: 'note',

@@ -1,7 +1,8 @@
 // Sessions: a new one, one with an id of your own, one that is opened again, and one that does not exist.
 import assert from 'node:assert/strict'
 
-import { createAgent, memoryStore, scriptedModel } from 'provost'
+import { createAgent, memoryStore } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const model = scriptedModel([({ messages }) => ({ text: `I see ${messages.length}.` })], { after: 'repeat-last' })
 const store = memoryStore()

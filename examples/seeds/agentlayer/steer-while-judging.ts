@@ -3,7 +3,8 @@
 // Changed: calls that were judged already do not run either.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const ran: number[] = []
 const step = tool({

@@ -2,7 +2,8 @@
 // Changed: such a call is skipped, not denied, so that neither model nor audit takes it for a refusal.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const started: string[] = []
 const water = tool({

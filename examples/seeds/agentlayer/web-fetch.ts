@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 
-import { createAgent, scriptedModel, webFetchTool } from 'provost'
+import { createAgent } from 'provost'
+import { scriptedModel } from 'provost/testing'
+import { webFetchTool } from 'provost/web'
 
 const server = createServer((request, response) => {
   if (request.url === '/book') response.setHeader('content-type', 'text/plain').end('x'.repeat(200_000))

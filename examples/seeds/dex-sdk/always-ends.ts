@@ -1,7 +1,8 @@
 // The hook at the end of a run is called however it ends, so that what it saves is saved.
 import assert from 'node:assert/strict'
 
-import { createAgent, defineExtension, scriptedModel, tool, z } from 'provost'
+import { createAgent, defineExtension, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const saved: string[] = []
 const saver = defineExtension({ name: 'saver', hooks: { 'run.end': ({ status }) => void saved.push(status) } })

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from 'provost'
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 // Made by hand, to show the protocol. Those of zod, valibot and arktype work the same way.
 type Dice = { sides: number }

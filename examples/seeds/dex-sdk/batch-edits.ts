@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { createAgent, defineExtension, scriptedModel, textOf } from 'provost'
+import { createAgent, defineExtension, textOf } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 let refused = 0
 const meddler = defineExtension({

@@ -1,7 +1,8 @@
 // Cache breakpoints for Anthropic: behind the system prompt, and at the end of what the next request repeats.
 import assert from 'node:assert/strict'
 
-import { createAgent, defineExtension, scriptedModel, tool, z } from 'provost'
+import { createAgent, defineExtension, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'fog' })
 const hint = defineExtension({ name: 'hint', hooks: { input: () => ({ tail: [{ content: 'Be brief.' }] }) } })

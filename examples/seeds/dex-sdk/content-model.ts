@@ -2,7 +2,8 @@
 // Changed: in a message an image is a file with an image type, and bytes are base64, because messages are JSON.
 import assert from 'node:assert/strict'
 
-import { createAgent, rich, scriptedModel, tool, z } from 'provost'
+import { createAgent, rich, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const png = Buffer.from('89504e470d0a1a0a', 'hex').toString('base64')
 const camera = tool({

@@ -2,7 +2,8 @@
 // Changed: a run that reaches the limit has failed, since it has no answer; more steps resume it where it stopped.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const depths: number[] = []
 const dig = tool({ name: 'dig', effect: 'write', input: z.object({}), execute: () => depths.push(9) })

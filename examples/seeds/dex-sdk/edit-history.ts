@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 
 import type { Session } from 'provost'
-import { createAgent, scriptedModel, textOf } from 'provost'
+import { createAgent, textOf } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const model = scriptedModel([({ messages }) => ({ text: `Answer ${messages.length}.` })], { after: 'repeat-last' })
 const session = await createAgent({ name: 'host', model }).createSession({})

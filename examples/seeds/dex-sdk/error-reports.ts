@@ -1,8 +1,10 @@
 // Each failure is one event, with the place that failed as its source. The run ends with the same error, if it ends.
 import assert from 'node:assert/strict'
 
-import type { AgentOptions, ScriptedEntry } from 'provost'
-import { createAgent, defineExtension, memoryStore, scriptedModel, tool, z } from 'provost'
+import type { AgentOptions } from 'provost'
+import { createAgent, defineExtension, memoryStore, tool, z } from 'provost'
+import type { ScriptedEntry } from 'provost/testing'
+import { scriptedModel } from 'provost/testing'
 
 const broken = (): never => {
   throw new Error('broken')

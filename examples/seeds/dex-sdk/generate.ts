@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 
 import type { Message } from 'provost'
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 let readings = 0
 const tide = tool({

@@ -1,7 +1,8 @@
 // The history cannot be corrupted: each direct mutation throws, also where a cast gets around the types.
 import assert from 'node:assert/strict'
 
-import { createAgent, scriptedModel } from 'provost'
+import { createAgent } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const model = scriptedModel([{ text: 'Hello, Ann.' }])
 const session = await createAgent({ name: 'host', model }).createSession({})

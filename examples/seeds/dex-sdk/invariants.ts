@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict'
 
 import type { MessageInit } from 'provost'
-import { assertWellFormed, createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { assertWellFormed, scriptedModel } from 'provost/testing'
 
 const count = tool({ name: 'count', effect: 'none', input: z.object({}), execute: () => 3 })
 const model = scriptedModel([{ toolCalls: [{ name: 'count' }] }, { text: 'Three.' }])

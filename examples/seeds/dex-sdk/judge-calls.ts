@@ -2,7 +2,8 @@
 // Changed: a refusal is `{ deny }` instead of a made-up result, so that log and events can tell it from a failure.
 import assert from 'node:assert/strict'
 
-import { createAgent, defineExtension, isCallTo, scriptedModel, tool, z } from 'provost'
+import { createAgent, defineExtension, isCallTo, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const written: string[] = []
 const write = tool({

@@ -2,7 +2,8 @@
 // Changed: the lasting part is a session in a store, apart from the agent, so that one agent serves many conversations.
 import assert from 'node:assert/strict'
 
-import { createAgent, defineExtension, memoryStore, scriptedModel } from 'provost'
+import { createAgent, defineExtension, memoryStore } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const runs = new Set<string>()
 const steps: number[] = []

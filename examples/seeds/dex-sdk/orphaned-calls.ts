@@ -1,7 +1,8 @@
 // Calls that were cut off get a result, so that the provider accepts the next request.
 import assert from 'node:assert/strict'
 
-import { assertWellFormed, createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { assertWellFormed, scriptedModel } from 'provost/testing'
 
 const stuck = tool({ name: 'stuck', effect: 'read', input: z.object({}), execute: () => new Promise(() => {}) })
 const model = scriptedModel([

@@ -3,7 +3,8 @@
 // because another agent of the session may have a start of its own.
 import assert from 'node:assert/strict'
 
-import { createAgent, defineExtension, scriptedModel, tool, z } from 'provost'
+import { createAgent, defineExtension, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const seen: string[] = []
 const note = (name: string) => () => void seen.push(name)

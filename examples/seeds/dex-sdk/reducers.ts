@@ -1,7 +1,8 @@
 // Hooks that answer are a chain: each one gets what the one before it made of the request, the call or the result.
 import assert from 'node:assert/strict'
 
-import { createAgent, defineExtension, isCallTo, scriptedModel, tool, z } from 'provost'
+import { createAgent, defineExtension, isCallTo, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const sum = tool({
   name: 'sum',

@@ -2,7 +2,8 @@
 // Changed: such an answer states its label, because a policy has to know where the value comes from.
 import assert from 'node:assert/strict'
 
-import { createAgent, defineExtension, scriptedModel, tool, z } from 'provost'
+import { createAgent, defineExtension, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 let ran = 0
 const price = tool({

@@ -3,7 +3,8 @@
 // Changed: the text is not in the system prompt but loaded by a call, so that the prompt stays short and cached.
 import assert from 'node:assert/strict'
 
-import { createAgent, defineExtension, scriptedModel } from 'provost'
+import { createAgent, defineExtension } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const reef = { name: 'reef', when: 'Reefing is asked for.', content: () => 'Lower the mainsail first.' }
 const storm = {

@@ -2,7 +2,8 @@
 // system prompt, which stays the same for the session.
 import assert from 'node:assert/strict'
 
-import { createAgent, defineExtension, scriptedModel } from 'provost'
+import { createAgent, defineExtension } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const order: string[] = []
 const speaks = (name: string, line: string) =>

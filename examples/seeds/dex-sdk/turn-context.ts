@@ -2,7 +2,8 @@
 // Changed: a hook on the request adds it and may look at the step; from the `input` hook it would last for the whole run.
 import assert from 'node:assert/strict'
 
-import { createAgent, defineExtension, scriptedModel, tool, z } from 'provost'
+import { createAgent, defineExtension, tool, z } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const clock = defineExtension({
   name: 'clock',

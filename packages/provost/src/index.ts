@@ -1,7 +1,7 @@
+// What a plain agent needs. Each other part is an entry of its own, beside this file.
+
 // Agents and their runs.
-export { RunState } from '@provost/agent'
-export { createAgent } from './create-agent.ts'
-export type { ToolInvocation } from './create-agent.ts'
+export { createAgent, RunState } from '@provost/agent'
 export type {
   AbortOptions,
   Agent,
@@ -55,59 +55,15 @@ export type { ExecuteOptions, Orchestrator, OrchestratorRun, StepOptions, StepRe
 export type { MadePlan, PlanAndExecuteOptions, PlanStep, PlanStepEnd, ReactOptions } from '@provost/teams'
 
 // Tools and their schemas.
-export {
-  a2aTool,
-  bashTool,
-  editTool,
-  fileTools,
-  fingerprintFile,
-  fromAiTool,
-  globTool,
-  grepTool,
-  justBashRuntime,
-  loadSkills,
-  mcpTools,
-  nodeRuntime,
-  sandboxed,
-  readTool,
-  rich,
-  secretRef,
-  tool,
-  toolSet,
-  vercelSandboxRuntime,
-  webFetchTool,
-  writeTool,
-} from '@provost/tools'
+export { fromAiTool, sandboxed, rich, secretRef, tool, toolSet } from '@provost/tools'
 export { z } from 'zod'
 export type {
-  A2aToolInput,
-  A2aToolOptions,
-  A2aToolResult,
   AiTool,
   AiToolMore,
   Executed,
-  GlobResult,
-  GrepMatch,
-  GrepResult,
-  McpDefinition,
-  McpEffects,
-  McpFingerprints,
-  McpCallInfo,
-  McpOptions,
-  McpResourceLink,
-  McpTools,
-  McpToolSettings,
-  McpTransport,
-  HostLookup,
-  JustBashRuntimeOptions,
-  NodeRuntimeOptions,
-  ReadBytes,
-  ReadLines,
-  ReadResult,
   ResultReader,
   ResultReaders,
   ResultSlice,
-  RefusedMcpTool,
   Rich,
   RichMore,
   SecretSource,
@@ -119,12 +75,6 @@ export type {
   ToolRegistry,
   ToolSource,
   ToolsInput,
-  VercelCommand,
-  VercelSandbox,
-  VercelSandboxRuntime,
-  VercelSandboxRuntimeOptions,
-  WebFetchOptions,
-  WebFetchResult,
 } from '@provost/tools'
 export type {
   AnySchema,
@@ -236,7 +186,6 @@ export type {
 export { handoff } from '@provost/agent'
 export { applyFilter, filters } from '@provost/sessions'
 export type { TransferResult, Handoff, HandoffOptions, HandoffTarget } from '@provost/agent'
-export type { ReplayedHandoff, ReplayedInput } from '@provost/replay'
 export type { SensitivityRule } from '@provost/core'
 
 // Events and errors.
@@ -301,134 +250,12 @@ export type {
   Watching,
 } from '@provost/core'
 
-// Governance.
-export {
-  auditChain,
-  approvalPolicy,
-  auditLog,
-  budget,
-  causalityMonitor,
-  createTaintIndex,
-  dataFlowPolicy,
-  deleteFromAudit,
-  escapeFor,
-  mergeGuard,
-  policyReportText,
-  policyTestText,
-  presets,
-  protocolGuard,
-  reportPolicy,
-  sanitizeInbound,
-  testPolicy,
-  trustedOutputs,
-  verifyAudit,
-} from '@provost/governance'
-export type {
-  ApprovalAnswer,
-  AuditLogOptions,
-  AuditProblem,
-  AuditProblemCode,
-  AuditedCall,
-  AuditedEffect,
-  AuditReport,
-  Boundary,
-  BudgetOptions,
-  CausalityMonitorOptions,
-  ReceiverCapabilities,
-  ReceiverCapability,
-  ContractOptions,
-  DataFlowPolicyOptions,
-  DataFlowRule,
-  FailOn,
-  HumanAnswer,
-  JudgedArgument,
-  JudgedCall,
-  MergeGuardOptions,
-  OfflineDecision,
-  OfflineOptions,
-  OfflineVerdict,
-  PolicyChange,
-  PolicyCoverage,
-  PolicyReport,
-  PolicyTest,
-  PolicyTextOptions,
-  OutputTrust,
-  ProtocolGuardOptions,
-  QuestionCount,
-  QuestionGroup,
-  QuestionValue,
-  RecordedSession,
-  ReportPolicyOptions,
-  RuleCoverage,
-  RuleAnswer,
-  SanitizeInboundOptions,
-  Sink,
-  TaintEncoding,
-  TaintHit,
-  TaintIndex,
-  TaintIndexOptions,
-  TaintStats,
-  TestedCall,
-  TestPolicyOptions,
-  ToolCoverage,
-  TracedValue,
-  TrustProposal,
-  VerifyOptions,
-  DeleteFromAuditOptions,
-  ValueEvidence,
-  ValueHit,
-  ValuePlace,
-  ValueStep,
-} from '@provost/governance'
+// Secrets in texts.
 export { createScrubber } from '@provost/core'
 export type { InboundPolicy, Scrubber } from '@provost/core'
 
-// Memory.
-export { createMemory, postgresMemory, sqliteMemory } from '@provost/memory'
-export type {
-  Embedder,
-  Forgettable,
-  ListOptions,
-  Memory,
-  MemoryBlock,
-  MemoryExplanation,
-  MemoryHit,
-  MemoryInit,
-  MemoryItem,
-  MemoryKind,
-  MemoryOptions,
-  MemoryReach,
-  MemoryReason,
-  MemoryRunOptions,
-  MemoryScope,
-  MemoryScopes,
-  MemoryState,
-  MemoryStore,
-  PostgresMemoryOptions,
-  RankWeights,
-  RecallOptions,
-  ReminderOptions,
-  Reranker,
-  SqliteMemoryOptions,
-} from '@provost/memory'
-
-// The context of a model.
-export { compaction } from '@provost/memory'
-export type {
-  AfterCompaction,
-  Compacted,
-  CompactionInput,
-  CompactionOptions,
-  CustomStrategy,
-  Lines,
-  Strategy,
-  Summarizer,
-  SummaryRequest,
-} from '@provost/memory'
-
 // The log, its store and the loop.
 export { advance, foldLog, nextAction, pendingWork, resolveWaits, resumeLoop, runLoop, startLoop } from '@provost/agent'
-export { replayHandoffs, replayInputs, replaySession } from '@provost/replay'
 export type {
   FinalFailure,
   SessionState,
@@ -441,38 +268,8 @@ export type {
   StepOutcome,
   Authorization,
 } from '@provost/agent'
-export type { ReplayDifference, ReplayOptions } from '@provost/replay'
-export {
-  attributionOf,
-  exportSession,
-  forkSession,
-  fromMessageStore,
-  importSession,
-  jsonlStore,
-  listEffects,
-  memoryStore,
-  postgresStore,
-  sanitizeAnnotations,
-  sqliteStore,
-} from '@provost/sessions'
-export type {
-  Attribution,
-  EffectClaim,
-  EffectFilter,
-  EffectIdentity,
-  EffectRecord,
-  ExportOptions,
-  Imported,
-  ImportOptions,
-  Fork,
-  ForkOptions,
-  JsonlStoreOptions,
-  MessageStore,
-  PostgresStoreOptions,
-  SqliteStoreOptions,
-  TextPieces,
-  Torn,
-} from '@provost/sessions'
+export { jsonlStore, memoryStore } from '@provost/sessions'
+export type { EffectClaim, EffectIdentity, JsonlStoreOptions, Torn } from '@provost/sessions'
 export type {
   Appended,
   AppendPosition,
@@ -495,14 +292,3 @@ export type {
   SessionStore,
   StoreLocation,
 } from '@provost/core'
-
-// For tests.
-export { assertWellFormed, runtimeConformance, scriptedModel } from '@provost/testing'
-export type {
-  RuntimeCheck,
-  ScriptedEntry,
-  ScriptedModelOptions,
-  ScriptedPrompt,
-  ScriptedStep,
-  ScriptedToolCall,
-} from '@provost/testing'

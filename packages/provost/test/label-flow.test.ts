@@ -1,21 +1,12 @@
 import { labelOf } from '@provost/core'
 import * as fc from 'fast-check'
-import {
-  compaction,
-  createAgent,
-  createMemory,
-  defineExtension,
-  handoff,
-  joinLabels,
-  memoryStore,
-  RunState,
-  scriptedModel,
-  sqliteMemory,
-  tool,
-  z,
-} from 'provost'
-import type { Extension, Json, Label, ScriptedPrompt, ScriptedStep } from 'provost'
+import { createAgent, defineExtension, handoff, joinLabels, memoryStore, RunState, tool, z } from 'provost'
+import type { Extension, Json, Label } from 'provost'
 import { codeMode } from 'provost/code-mode'
+import { compaction, createMemory } from 'provost/memory'
+import { sqliteMemory } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
+import type { ScriptedPrompt, ScriptedStep } from 'provost/testing'
 import { expect, test } from 'vitest'
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'

@@ -2,19 +2,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import {
-  createAgent,
-  dataFlowPolicy,
-  defineExtension,
-  fingerprintFile,
-  mcpTools,
-  memoryStore,
-  scriptedModel,
-  tool,
-  untrustedLabel,
-  z,
-} from 'provost'
-import type { Extension, McpOptions, McpTools, PendingApproval, RefusedMcpTool, Tool } from 'provost'
+import { createAgent, defineExtension, memoryStore, tool, untrustedLabel, z } from 'provost'
+import type { Extension, PendingApproval, Tool } from 'provost'
+import { dataFlowPolicy } from 'provost/governance'
+import { fingerprintFile, mcpTools } from 'provost/mcp'
+import type { McpOptions, McpTools, RefusedMcpTool } from 'provost/mcp'
+import { scriptedModel } from 'provost/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
 import { serveMcp } from './fixture/mcp-server.ts'

@@ -1,5 +1,7 @@
-import { createAgent, defineExtension, fromMessageStore, ProvostError, scriptedModel, tool, z } from 'provost'
+import { createAgent, defineExtension, ProvostError, tool, z } from 'provost'
 import type { AgentEvent } from 'provost'
+import { fromMessageStore } from 'provost/sessions'
+import { scriptedModel } from 'provost/testing'
 import { expect, test } from 'vitest'
 
 // What the compiler refuses can still arrive, from JavaScript or through an `any`.

@@ -2,19 +2,12 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import {
-  auditChain,
-  createMemory,
-  exportSession,
-  importSession,
-  jsonlStore,
-  memoryStore,
-  RunState,
-  sqliteMemory,
-  sqliteStore,
-  verifyAudit,
-} from 'provost'
+import { jsonlStore, memoryStore, RunState } from 'provost'
 import type { Agent, SessionStore } from 'provost'
+import { auditChain, verifyAudit } from 'provost/governance'
+import { createMemory } from 'provost/memory'
+import { exportSession, importSession } from 'provost/sessions'
+import { sqliteMemory, sqliteStore } from 'provost/sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
 
 import type { Read } from './fixtures/recorded.ts'

@@ -1,10 +1,6 @@
 import type { ModelMessage } from 'provost'
 import {
-  budget,
-  compaction,
   createAgent,
-  createMemory,
-  dataFlowPolicy,
   defineExtension,
   fanOut,
   fromAiTool,
@@ -12,13 +8,15 @@ import {
   memoryStore,
   modelFallback,
   rich,
-  scriptedModel,
   secretRef,
-  sqliteStore,
   tool,
   z,
 } from 'provost'
 import { codeMode } from 'provost/code-mode'
+import { budget, dataFlowPolicy } from 'provost/governance'
+import { compaction, createMemory } from 'provost/memory'
+import { sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
 import { describe, expect, test } from 'vitest'
 
 const model = scriptedModel([{ text: 'ok' }], { after: 'repeat-last' })
@@ -212,7 +210,6 @@ describe('an agent', () => {
     ['a setting that there is not', { settings: { temprature: 1 } }, 'unknown-option', /Did you mean "temperature"\?/],
     ['a choice of tools that there is not', { settings: { toolChoice: 'any' } }, 'invalid-option', /'any'/],
     ['reasoning kept otherwise', { reasoningRetention: 'drop' }, 'invalid-option', /'drop'/],
-    ['another way to call tools', { toolInvocation: 'codemode' }, 'invalid-option', /'codemode'/],
   ])('is refused with %s', (_, more, expected, message) => {
     expect(agent(more)).toThrow(code(expected, message))
   })

@@ -1,27 +1,16 @@
 import { readdirSync } from 'node:fs'
 
-import {
-  jsonlStore,
-  pendingWork,
-  priceOf,
-  questionText,
-  replayHandoffs,
-  replayInputs,
-  sanitizeAnnotations,
-} from 'provost'
-import { textOf, toModelMessages, verifyAudit, windowOf } from 'provost'
-import {
-  compaction,
-  createAgent,
-  createMemory,
-  fanOut,
-  memoryStore,
-  ProvostError,
-  rich,
-  runFanOut,
-  sandboxed,
-} from 'provost'
-import { sanitizeInbound, scriptedModel, sqliteMemory, sqliteStore, tool } from 'provost'
+import { jsonlStore, pendingWork, priceOf, questionText } from 'provost'
+import { textOf, toModelMessages, windowOf } from 'provost'
+import { createAgent, fanOut, memoryStore, ProvostError, rich, runFanOut, sandboxed } from 'provost'
+import { tool } from 'provost'
+import { verifyAudit } from 'provost/governance'
+import { sanitizeInbound } from 'provost/governance'
+import { compaction, createMemory } from 'provost/memory'
+import { replayHandoffs, replayInputs } from 'provost/replay'
+import { sanitizeAnnotations } from 'provost/sessions'
+import { sqliteMemory, sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
 import { describe, expect, it } from 'vitest'
 
 const wrong: readonly unknown[] = [undefined, null, {}, [], [null], 1, '', 'x', true]

@@ -5,9 +5,7 @@ import type { DeskTool } from '../tools.ts'
 /** What all agents that write to customers are created with. */
 export interface Member {
   readonly model: ModelSpec
-  /** `code-mode`: the model writes scripts that call the tools. */
-  readonly toolInvocation: 'direct' | 'code-mode'
-  /** Extensions of each agent. Extensions for the whole team come with triage, which receives every mail first. */
+  /** Extensions of each agent; those for the whole team come with triage, which receives every mail first. */
   readonly extensions: readonly Extension<unknown>[]
   /** The tool that has a letter written by the writers. */
   readonly writeLetter: DeskTool

@@ -58,6 +58,7 @@ export const movedAgentKeys: MovedKeys = {
   experimental_telemetry: add('telemetry()'),
   tracing: add('telemetry()'),
   codeMode: add('codeMode()'),
+  toolInvocation: add('codeMode() of provost/code-mode'),
   hooks: add('defineExtension({ name, hooks })'),
   plugins: 'Name it "extensions".',
   systemPrompt: 'Name it "instructions".',

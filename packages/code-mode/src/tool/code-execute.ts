@@ -63,7 +63,7 @@ export function codeExecute(options: {
   readonly sandbox: () => Sandbox
   readonly tools: () => readonly ToolInfo[]
   readonly wallMs: number
-}): Tool {
+}): Tool<never, unknown, unknown> {
   return tool({
     name: 'code_execute',
     description: `Runs a script, the body of an async TypeScript function, that calls tools: \`await tools.name(args)\`. Only what it returns comes back, so filter and sum up there, and return little. Calls that do not need each other go together in Promise.all. A call that fails throws an error with \`code\` and \`message\`. There are no imports, timers or network, and nothing is left from one script to the next. console.log lines come back too, shortened.`,

@@ -91,7 +91,7 @@ function checkName(name: string, agent: { readonly name: string; readonly tools:
  * @example
  * const agent = createAgent({ name: 'desk', model, tools, extensions: [codeMode()] })
  */
-export function codeMode(options: CodeModeOptions = {}): Extension {
+export function codeMode(options: CodeModeOptions = {}): Extension<unknown> {
   checkOptions(options, optionKeys, 'codeMode')
   const { frozen = false, include, exclude = [] } = options
   const limits = limitsOf(options.limits)
@@ -104,7 +104,7 @@ export function codeMode(options: CodeModeOptions = {}): Extension {
   const isCallable = ({ name, modelOnly }: ToolInfo) =>
     modelOnly !== true && !exclude.includes(name) && (include === undefined || include.includes(name))
 
-  return defineExtension<never>({
+  return defineExtension({
     name: 'code-mode',
     asks: false,
     tools: [

@@ -7,7 +7,7 @@ const usual = 8
 const most = 30
 
 /** Creates the tool that finds tools for scripts and returns their signatures. */
-export function codeSearch(tools: () => readonly ToolInfo[]): Tool {
+export function codeSearch(tools: () => readonly ToolInfo[]): Tool<never, unknown, unknown> {
   let index: Promise<ToolIndex> | undefined
   return tool({
     name: 'code_search',

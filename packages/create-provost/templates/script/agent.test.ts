@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { scriptedModel } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 import { createDesk } from './agent.ts'
 

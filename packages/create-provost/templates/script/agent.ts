@@ -1,5 +1,6 @@
-import { createAgent, scriptedModel, tool, z } from 'provost'
+import { createAgent, tool, z } from 'provost'
 import type { AgentOptions } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const orders = new Map([
   ['17', 'sent on Monday'],

@@ -1,4 +1,4 @@
-import { scriptedModel } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 type Prompt = Parameters<Extract<Parameters<typeof scriptedModel>[0][number], (...args: never) => unknown>>[0]
 

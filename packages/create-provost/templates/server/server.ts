@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { createServer, serve } from '@provost/server'
-import { sqliteStore } from 'provost'
 import type { AgentOptions, SessionStore } from 'provost'
+import { createServer, serve } from 'provost/server'
+import { sqliteStore } from 'provost/sqlite'
 
 import { createDesk } from './agent.ts'
 import { scripted } from './scripted.ts'

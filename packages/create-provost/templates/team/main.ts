@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 
-import { sqliteStore } from 'provost'
 import type { RunOptions } from 'provost'
+import { sqliteStore } from 'provost/sqlite'
 
 import { scripted } from './scripted.ts'
 import { createTeam } from './team.ts'

@@ -1,4 +1,4 @@
-import { scriptedModel } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 import type { Models } from './team.ts'
 

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 
-import { memoryStore, sqliteStore } from 'provost'
+import { memoryStore } from 'provost'
+import { sqliteStore } from 'provost/sqlite'
 
 import { scripted } from './scripted.ts'
 import { createTeam } from './team.ts'

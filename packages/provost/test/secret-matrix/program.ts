@@ -3,24 +3,13 @@ import { join } from 'node:path'
 
 import { createServer, serve } from '@provost/server'
 import { collectSpans, createLogger, telemetry } from '@provost/telemetry'
-import {
-  createAgent,
-  createMemory,
-  defineExtension,
-  exportSession,
-  handoff,
-  jsonlStore,
-  postgresStore,
-  ProvostError,
-  rich,
-  scriptedModel,
-  secretRef,
-  sqliteMemory,
-  sqliteStore,
-  tool,
-  z,
-} from 'provost'
+import { createAgent, defineExtension, handoff, jsonlStore, ProvostError, rich, secretRef, tool, z } from 'provost'
 import type { Json, JsonPointer, LabelInit } from 'provost'
+import { createMemory } from 'provost/memory'
+import { postgresStore } from 'provost/postgres'
+import { exportSession } from 'provost/sessions'
+import { sqliteMemory, sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
 
 import { cells, planted, plantedText } from './cells.ts'
 import type { PlaceName } from './cells.ts'

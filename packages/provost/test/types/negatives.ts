@@ -1,6 +1,7 @@
 // Checked by the compiler alone: what must not compile. Each line fails in one way, which its comment names.
-import { createAgent, defineExtension, resumeLoop, RunState, scriptedModel, tool, z } from 'provost'
+import { createAgent, defineExtension, resumeLoop, RunState, tool, z } from 'provost'
 import type { AgentEvent, Label, Message, RunResult } from 'provost'
+import { scriptedModel } from 'provost/testing'
 
 const input = z.object({ to: z.string(), euros: z.number() })
 const execute = () => 1

@@ -1,7 +1,8 @@
 // Checked by the compiler alone: results, their outputs, and runs that are resumed.
 import { type } from 'arktype'
-import { createAgent, RunState, scriptedModel, z } from 'provost'
+import { createAgent, RunState, z } from 'provost'
 import type { Agent, ProvostError, RunResult, RunStatus } from 'provost'
+import { scriptedModel } from 'provost/testing'
 import * as v from 'valibot'
 import { expectTypeOf } from 'vitest'
 

@@ -1,7 +1,9 @@
 // Checked by the compiler alone: what follows from a schema and from what `execute` returns, in any schema language.
 import { type } from 'arktype'
-import { bashTool, createAgent, fileTools, readTool, rich, tool, z } from 'provost'
-import type { Agent, JsonSchema, ReadResult, StandardSchemaV1, Tool, ToolContext } from 'provost'
+import { createAgent, rich, tool, z } from 'provost'
+import type { Agent, JsonSchema, StandardSchemaV1, Tool, ToolContext } from 'provost'
+import { bashTool, fileTools, readTool } from 'provost/files'
+import type { ReadResult } from 'provost/files'
 import * as v from 'valibot'
 import { expectTypeOf } from 'vitest'
 

@@ -1,28 +1,26 @@
 // Checked by the compiler alone: a name that nothing reads does not compile, wherever options are written as a literal.
 import {
-  budget,
-  compaction,
   createAgent,
-  createMemory,
-  dataFlowPolicy,
   defineExtension,
   evaluatorOptimizer,
-  exportSession,
   fromAiTool,
   handoff,
-  mcpTools,
   memoryStore,
   modelFallback,
-  nodeRuntime,
   react,
   runFanOut,
-  scriptedModel,
-  sqliteStore,
   tool,
-  webFetchTool,
   z,
 } from 'provost'
 import type { CompositeContext } from 'provost'
+import { nodeRuntime } from 'provost/files'
+import { budget, dataFlowPolicy } from 'provost/governance'
+import { mcpTools } from 'provost/mcp'
+import { compaction, createMemory } from 'provost/memory'
+import { exportSession } from 'provost/sessions'
+import { sqliteStore } from 'provost/sqlite'
+import { scriptedModel } from 'provost/testing'
+import { webFetchTool } from 'provost/web'
 
 const model = scriptedModel([])
 const input = z.object({ to: z.string() })

@@ -1,0 +1,2 @@
+// The typed client of a server, for browsers and Node.
+export * from '@provost/client'

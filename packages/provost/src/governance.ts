@@ -1,0 +1,2 @@
+// Policies, guards, budgets and audits.
+export * from '@provost/governance'

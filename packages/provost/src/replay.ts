@@ -1,0 +1,2 @@
+// Recorded runs, driven again.
+export * from '@provost/replay'

@@ -1,0 +1,2 @@
+// Agents over HTTP: events, approvals, chats.
+export * from '@provost/server'

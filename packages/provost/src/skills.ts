@@ -1,0 +1,2 @@
+// Skills: instructions in folders.
+export { loadSkills } from '@provost/tools'

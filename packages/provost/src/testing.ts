@@ -1,0 +1,2 @@
+// Scripted models, and conformance checks for stores and runtimes.
+export * from '@provost/testing'
