@@ -1,4 +1,4 @@
-import type { Json, Message, SessionAccess } from '@provost/core'
+import type { EffectMark, Json, Message, SessionAccess } from '@provost/core'
 import type { ToolRun } from '@provost/tools'
 
 import { idempotencyKeyOf } from '../effects/idempotency-key.ts'
@@ -20,11 +20,13 @@ export class CallContext implements ToolRun {
   readonly progress: ToolRun['progress']
   readonly partial: ToolRun['partial']
   readonly #ctx: RunContext
-  readonly #call: CallState
+  readonly #part: CallState['part']
+  readonly #effect: EffectMark | undefined
 
   constructor(
     ctx: RunContext,
     call: CallState,
+    effect: EffectMark | undefined,
     value: unknown,
     signal: AbortSignal,
     compositeCall: CompositeCall | undefined,
@@ -32,7 +34,8 @@ export class CallContext implements ToolRun {
     const { agent, options, logWriter, step } = ctx
     const { callId, toolName } = call.part
     this.#ctx = ctx
-    this.#call = call
+    this.#part = call.part
+    this.#effect = effect
     this.callId = callId
     this.input = call.args
     this.value = value
@@ -52,7 +55,7 @@ export class CallContext implements ToolRun {
   }
 
   get idempotencyKey(): string {
-    return idempotencyKeyOf(this.#ctx, this.#call)
+    return idempotencyKeyOf(this.#ctx, { part: this.#part, effect: this.#effect })
   }
 
   get graceMs(): number {

@@ -1,4 +1,4 @@
-import type { EffectStatus, ErrorInfo, Label, Timestamp, Tool, ToolResult } from '@provost/core'
+import type { EffectMark, EffectStatus, ErrorInfo, Label, Timestamp, Tool, ToolResult } from '@provost/core'
 import { fillLabel, isPromise, joinLabels, trustedLabel } from '@provost/core'
 import { effectEnd } from '@provost/sessions'
 import type { ToolOutcome } from '@provost/tools'
@@ -21,21 +21,26 @@ import { byteCount } from '../state/byte-count.ts'
 import { statusOf } from '../state/effect-status.ts'
 import { toolCall } from '../state/tool-call.ts'
 import { toolResult } from '../state/tool-result.ts'
-import { mayRepeat } from '../tools/execution-mode.ts'
+import { claimsEffect, mayRepeat } from '../tools/execution-mode.ts'
 import { throughResultHooks } from '../tools/result-hooks.ts'
 import type { CompositeCall, RunContext } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 import type { CallState, Delivered } from '../types/session-state.ts'
 import { CallContext } from './call-context.ts'
 
-/** Writes the start of a call, and announces those that start with it. */
+/**
+ * Writes the start of a call, and announces those that start with it.
+ *
+ * @param effect where the ledger of effects admitted the call.
+ */
 export async function startCall(
   { agent, logWriter, state }: RunContext,
   call: CallState,
   rest?: readonly CallState[],
+  effect?: EffectMark,
 ): Promise<void> {
   const isRepeatable = mayRepeat(agent.info(call.part.toolName))
-  await logWriter.append([startedEntry(state, call, logWriter.fence, isRepeatable, rest, call.effect)])
+  await logWriter.append([startedEntry(state, call, logWriter.fence, isRepeatable, rest, effect)])
 }
 
 /**
@@ -53,15 +58,18 @@ export async function executeCall(
   const { logWriter, state, agent } = ctx
   const tool = agent.tools.get(call.part.toolName)
   let startBy: Timestamp = Number.POSITIVE_INFINITY
+  let { effect } = call
   if (tool && !call.delivery && needsAdmission(ctx, tool)) {
     const admission = await admitCall(ctx, call, tool)
     if (admission.admit === 'ask')
       return void (await logWriter.append([uncertainWait(state, call, admission.effectStatus)]))
     if (admission.admit === 'answer') return settleUnstarted(ctx, call, tool, admission)
-    if (admission.effect) call.effect = admission.effect
+    if (admission.effect) effect = admission.effect
     if (admission.startBy !== undefined) startBy = admission.startBy
   }
-  if (call.stage === 'ready') await startCall(ctx, call)
+  // Each attempt of a call with an effect key has a start in the log, so that the log knows the one in doubt.
+  const isNextAttempt = effect?.attempt !== call.effect?.attempt && claimsEffect(agent, call)
+  if (call.stage === 'ready' || isNextAttempt) await startCall(ctx, call, [], effect)
   const others = yieldForBytes(byteCount(call.args))
   if (others) await others
   const { delivery } = call
@@ -75,7 +83,9 @@ export async function executeCall(
     await recordEnd(ctx, call, tool, { end: 'failed', by: 'call' })
     return executeCall(ctx, call, signal, compositeCall)
   }
-  const made = await (delivery ? deliveredOutcome(ctx, call, delivery) : perform(ctx, call, signal, compositeCall))
+  const made = await (delivery
+    ? deliveredOutcome(ctx, call, delivery)
+    : perform(ctx, call, effect, signal, compositeCall))
   if (compositeCall) {
     await compositeCall.close()
     if (compositeCall.detached) return
@@ -95,14 +105,14 @@ export async function executeCall(
   // Children that were not resumed after a crash would stay open forever.
   const left = compositeCall ? [...(await closeChildren(ctx, state, call)), ...unawaitedCalls(state, call)] : []
   const effectEnded = effectEnd(outcome)
-  const isRecorded = endsEffect(ctx, call, tool, effectEnded)
+  const isRecorded = endsEffect(ctx, effect, tool, effectEnded)
   // An open end is recorded first: a call that may have taken effect is known even if the run ends here. So is an end that
   // the log cannot tell, because a hook withheld the result.
   const by = delivery ? 'human' : 'call'
   const isFirst = effectEnded === 'unknown' || result.outcome !== outcome.outcome
   const status = tool && isRecorded && isFirst ? await recordEnd(ctx, call, tool, { end: effectEnded, by }) : undefined
   const asked: EffectStatus | undefined = delivery?.effectStatus && { ...delivery.effectStatus, state: effectEnded, by }
-  const effectStatus = call.effect ? statusOf(call.effect, effectEnded, by) : (asked ?? status)
+  const effectStatus = effect ? statusOf(effect, effectEnded, by) : (asked ?? status)
   const { offset } = await logWriter.append([...left, settledEntry(state, call, result, { ...settling, effectStatus })])
   if (tool && isRecorded && !isFirst) await recordEnd(ctx, call, tool, { end: effectEnded, by, offset })
   if (end) throw end
@@ -161,6 +171,7 @@ function expiredOutcome({ part }: CallState): ToolOutcome {
 async function perform(
   ctx: RunContext,
   call: CallState,
+  effect: EffectMark | undefined,
   signal: AbortSignal,
   compositeCall: CompositeCall | undefined,
 ): Promise<ToolOutcome> {
@@ -183,10 +194,18 @@ async function perform(
     }
   }
   const run = (): Promise<ToolOutcome> =>
-    runTool(tool, new CallContext(ctx, call, returnHandoffOf(ctx, call) ?? value.value, signal, compositeCall))
+    runTool(tool, new CallContext(ctx, call, effect, returnHandoffOf(ctx, call) ?? value.value, signal, compositeCall))
   const parent = call.parentCallId ?? `${ctx.id}/${step}`
-  const { effect, sandbox } = tool
-  const op = { kind: 'tool', id: callId, parent, callId, toolName, effect, ...(sandbox && { sandbox }) } as const
+  const { sandbox } = tool
+  const op = {
+    kind: 'tool',
+    id: callId,
+    parent,
+    callId,
+    toolName,
+    effect: tool.effect,
+    ...(sandbox && { sandbox }),
+  } as const
   return around(ctx, op, run)
 }
 

@@ -1,4 +1,4 @@
-import type { EffectStatus, Tool } from '@provost/core'
+import type { EffectMark, EffectStatus, Tool } from '@provost/core'
 import { endEffect, readEffect } from '@provost/sessions'
 import type { EffectEnd } from '@provost/sessions'
 import { hasEffect } from '@provost/tools'
@@ -9,10 +9,19 @@ import type { CallState } from '../types/session-state.ts'
 import { claimAttempt } from './admit-call.ts'
 import { identityOf } from './effect-identity.ts'
 
-/** Whether the end of a call belongs into the ledger of effects. */
-export function endsEffect({ tree }: RunContext, call: CallState, tool: Tool | undefined, end: EffectEnd): boolean {
+/**
+ * Whether the end of a call belongs into the ledger of effects.
+ *
+ * @param effect where the ledger admitted the call.
+ */
+export function endsEffect(
+  { tree }: RunContext,
+  effect: EffectMark | undefined,
+  tool: Tool | undefined,
+  end: EffectEnd,
+): boolean {
   if (!tool || tool.remote || !hasEffect(tool)) return false
-  return call.effect !== undefined || tool['~tool'].effectKey !== undefined || end === 'unknown' || tree.hasOpenEffects
+  return effect !== undefined || tool['~tool'].effectKey !== undefined || end === 'unknown' || tree.hasOpenEffects
 }
 
 /**

@@ -11,7 +11,7 @@ import { endEffect, exportSession, importSession, listEffects, memoryStore, sqli
 import { crashAt, effectServer, scriptedModel } from '@provost/testing'
 import type { CrashInjector, EffectServer, ScriptedStep } from '@provost/testing'
 import { tool } from '@provost/tools'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 
 import { readLog, stateFrom } from '../crash/crash-site.ts'
@@ -148,6 +148,25 @@ describe('an effect in doubt', () => {
       output: 'paid',
     }))
     expect((await deskWith({ steps, store }).run(second.state, { uncertain })).status).toBe('completed')
+    expect(bank.effects).toHaveLength(1)
+  })
+
+  it('has each of its attempts in the log of the call, also where it started too late for the first one', async () => {
+    const store = memoryStore()
+    const clock = vi.spyOn(Date, 'now')
+    const slow: SessionStore = {
+      ...store,
+      append(log, entries, at) {
+        const now = performance.timeOrigin + performance.now()
+        if (entries.some((entry) => entry.type === 'call' && entry.op === 'started')) clock.mockReturnValue(now + 5000)
+        return store.append(log, entries, at)
+      },
+    }
+    const { sessionId } = await deskWith({ steps: [{ toolCalls: [call] }, done], store: slow }).run('pay')
+    const entries = await readLog(store, sessionId)
+    const marks = entries.flatMap((entry) => (entry.type === 'call' && entry.op === 'started' ? [entry.effect] : []))
+    expect(marks.map((mark) => mark?.attempt)).toEqual([1, 2])
+    expect(new Set(marks.map((mark) => mark?.idempotencyKey)).size).toBe(1)
     expect(bank.effects).toHaveLength(1)
   })
 
