@@ -3,7 +3,7 @@ import type { NewEntry } from '@provost/core'
 import { parkedEntry } from '../entries/call-entries.ts'
 import { deliveredDecisions, dueDecisions, resolvedEntries } from '../entries/decision-entries.ts'
 import { callOf } from '../state/session-state.ts'
-import type { ActiveCalls, RunContext } from '../types/run-context.ts'
+import type { ActiveCalls, CompositeCall, RunContext } from '../types/run-context.ts'
 import type { SessionState } from '../types/session-state.ts'
 
 /** Creates the registry of a run's active composite calls. */
@@ -26,16 +26,22 @@ export function createActiveCalls(): ActiveCalls {
   return activeCalls
 }
 
-/** Resolves when each composite of the run has ended or is parked. */
-export async function awaitSettled({ activeCalls, state, logWriter }: RunContext): Promise<void> {
-  for (;;) {
-    const moving = [...activeCalls.calls.values()].filter(({ parked, detached }) => !parked && !detached)
-    if (moving.length === 0) break
-    await Promise.all(moving.map((one) => one.settledOrParked()))
-  }
-  const parked: NewEntry[] = []
-  for (const { call } of activeCalls.calls.values()) if (call.stage !== 'parked') parked.push(parkedEntry(state, call))
-  await logWriter.append(parked)
+/** Resolves when each composite of the run has ended, or is parked and the log records it. */
+export async function awaitSettled(ctx: RunContext): Promise<void> {
+  const { activeCalls, state, logWriter } = ctx
+  do {
+    for (let moving = movingCalls(ctx); moving.length > 0; moving = movingCalls(ctx))
+      await Promise.all(moving.map((one) => one.settledOrParked()))
+    const unrecorded = [...activeCalls.calls.values()].filter(({ call }) => call.stage !== 'parked')
+    await logWriter.append(unrecorded.map(({ call }) => parkedEntry(state, call)))
+    // An answer may have been recorded meanwhile.
+  } while (movingCalls(ctx).length > 0)
+}
+
+/** Returns the composites that do not wait for outside input, once each has received the answers in the log. */
+function movingCalls(ctx: RunContext): readonly CompositeCall[] {
+  recheckCalls(ctx)
+  return [...ctx.activeCalls.calls.values()].filter(({ parked, detached }) => !parked && !detached)
 }
 
 /** Suspends all composites at their positions in the log. */

@@ -120,8 +120,11 @@ export function createOperations(host: OperationsHost): Operations {
     async waitUntil(operation, hasCome) {
       if (hasCome()) return
       const coming = Promise.withResolvers<void>()
+      // Resumed at once: a composite that has an answer does not count as parked.
       const look = (): void => {
-        if (hasCome()) coming.resolve()
+        if (!hasCome()) return
+        setParked(operation, false)
+        coming.resolve()
       }
       operation.recheck = look
       setParked(operation, true)

@@ -5,7 +5,7 @@ import { labelOfResult } from '../messages/result-label.ts'
 import { callOf } from '../state/session-state.ts'
 import type { RunProgress, SessionState } from '../types/session-state.ts'
 import { abandonChildren } from './child-reducer.ts'
-import { recordCompositeAnswer, planNestedCall } from './composite-reducer.ts'
+import { recordCompositeAnswer, planNestedCall, waitsWithin } from './composite-reducer.ts'
 import { appendMessage } from './message-reducer.ts'
 import { closeWaits } from './wait-reducer.ts'
 
@@ -38,7 +38,9 @@ export function applyCall(state: SessionState, run: RunProgress, entry: Extract<
       if (entry.effect) call.effect = entry.effect
       break
     case 'parked':
-      if (call.stage === 'started' || call.stage === 'resumable') call.stage = 'parked'
+      // The last answer may have been recorded while the entry was on its way.
+      if (call.stage === 'started' || call.stage === 'resumable')
+        call.stage = waitsWithin(state, run, call) ? 'parked' : 'resumable'
       break
     case 'settled':
       if (call.stage === 'settled') break

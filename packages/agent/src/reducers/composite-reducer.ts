@@ -2,7 +2,7 @@ import type { EntryOf, Json, Label } from '@provost/core'
 import { joinLabels } from '@provost/core'
 
 import { callOf, outermost } from '../state/session-state.ts'
-import type { CallState, CompositeState, RunProgress } from '../types/session-state.ts'
+import type { CallState, CompositeState, RunProgress, SessionState } from '../types/session-state.ts'
 
 /** Adds a call that a composite makes. It carries the label of everything that the composite had received. */
 export function planNestedCall(run: RunProgress, entry: EntryOf<'call', 'planned'>): void {
@@ -42,6 +42,16 @@ export function recordCompositeAnswer(
   state.answerIds.push(id)
   if (value) state.waitAnswers.set(id, value.given)
   if (label) state.label = joinLabels(state.label, label)
+}
+
+/** Whether something within a call of the model waits for an answer from outside. */
+export function waitsWithin({ waits }: SessionState, run: RunProgress, top: CallState): boolean {
+  for (const { callId, child } of waits.values()) {
+    const owner = child ? run.children.get(child.callId)?.parentCallId : callId
+    const call = owner === undefined ? undefined : callOf(run, owner)
+    if (call && outermost(run, call) === top) return true
+  }
+  return false
 }
 
 /** Resumes a parked composite that has received something it waits for. */
