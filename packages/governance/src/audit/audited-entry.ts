@@ -3,7 +3,7 @@ import { hash as digest } from 'node:crypto'
 import type { Entry, Json } from '@provost/core'
 import { canonicalJson, isRecord, opensCalls, toJson } from '@provost/core'
 
-import { policyName } from '../contracts/counted-calls.ts'
+import { policyName } from '../contracts/session-counters.ts'
 import { anchorIn } from './audit-link.ts'
 
 /** A call as a message of the model states it. */

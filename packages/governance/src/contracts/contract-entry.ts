@@ -2,7 +2,7 @@ import type { Fold, HookContext, Json } from '@provost/core'
 import { isRecord, toJson } from '@provost/core'
 
 import type { Contract } from '../provenance/contract.ts'
-import { policyName } from './counted-calls.ts'
+import { policyName } from './session-counters.ts'
 import type { Turn } from './turn.ts'
 
 /** Returns the part of the key that all entries about the contract of a turn share. */
@@ -25,6 +25,12 @@ export async function recordedContract(
 ): Promise<Contract> {
   const value: Json = await top.memo(`contract/${keyOf(turn, agent)}`, async () => toJson(await derive()))
   return isContract(value) ? value : derive()
+}
+
+/** Returns the part of a contract that a child got. It is made once and then read from the log of the child. */
+export async function recordedPart(child: HookContext, turn: Turn, divide: () => Contract): Promise<Contract> {
+  const value: Json = await child.memo(`part/${keyOf(turn, child.agent.name)}`, () => toJson(divide()))
+  return isContract(value) ? value : divide()
 }
 
 /** A log of another release may have other fields: then the contract is derived again. */

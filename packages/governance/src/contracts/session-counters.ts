@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 
-import type { Fold, HookContext, Json } from '@provost/core'
+import type { Entry, Fold, HookContext, Json } from '@provost/core'
 import { canonicalJson, isRecord } from '@provost/core'
 
-import { hadNoEffect, policyName } from './counted-calls.ts'
+/** The name of the policy's entries in the log. */
+export const policyName = 'data-flow-policy'
 
-/** What a call adds to counters, by name. */
+/** What a call adds to counters, by name: to those of rules, and to the counts of contracts. */
 export type Amounts = Readonly<Record<string, number>>
 
 /** Sums of counters, and what each call added. Each reader of a log builds it anew. */
@@ -22,10 +23,19 @@ const countersFold: Fold<Counters | undefined> = {
     if (entry.type === 'memo' && entry.key.includes(`/${policyName}/counters/`)) add(counters, entry.value)
     else if (entry.type === 'ext' && entry.name === policyName && isRecord(entry.data))
       remove(counters, entry.data['uncounted'])
-    else if (entry.type === 'call' && entry.op === 'settled' && hadNoEffect(entry.outcome, entry.unknown === true))
-      remove(counters, entry.callId)
+    else remove(counters, callWithoutEffect(entry))
     return counters
   },
+}
+
+/**
+ * Returns the call that an entry ends without an effect. A timeout, an abort, and an end that is unknown count: the effect
+ * may have taken place.
+ */
+function callWithoutEffect(entry: Entry): string | undefined {
+  if (entry.type !== 'call' || entry.op !== 'settled' || entry.unknown === true) return undefined
+  const { outcome, callId } = entry
+  return outcome === 'denied' || outcome === 'skipped' || outcome === 'error' ? callId : undefined
 }
 
 function add(counters: Counters, value: Json): void {
@@ -55,8 +65,8 @@ const endedFold: Fold<string[] | undefined> = {
   initial: undefined,
   apply(before, entry) {
     const ended = before ?? []
-    if (entry.type === 'call' && entry.op === 'settled' && hadNoEffect(entry.outcome, entry.unknown === true))
-      ended.push(entry.callId)
+    const callId = callWithoutEffect(entry)
+    if (callId !== undefined) ended.push(callId)
     return ended
   },
 }

@@ -1,14 +1,14 @@
-import type { HookContext, ModelSpec, ToolCall, ToolInfo, ToolResult } from '@provost/core'
+import type { HookContext, Message, ModelSpec, ToolInfo } from '@provost/core'
 
 import { allowedCalls } from '../provenance/contract.ts'
-import type { Contract, ContractView } from '../provenance/contract.ts'
+import type { Contract } from '../provenance/contract.ts'
 import { activeRuns } from './active-runs.ts'
-import { confirm, isConfirmed, recordedContract } from './contract-entry.ts'
-import { callCounter } from './counted-calls.ts'
+import { confirm, isConfirmed, recordedContract, recordedPart } from './contract-entry.ts'
+import { partOf } from './contract-part.ts'
 import { deriveByPlanner } from './derive-by-planner.ts'
 import { deriveByWords } from './derive-by-words.ts'
 import type { Turn } from './turn.ts'
-import { turnOf } from './turn.ts'
+import { messagesOfRun, turnOf } from './turn.ts'
 
 /** How contracts are derived from the human's turns, and whether a human confirms them. */
 export interface ContractOptions {
@@ -25,7 +25,16 @@ export interface ContractOptions {
   readonly confirm?: 'always' | 'doubtful' | 'never'
 }
 
-/** The turns of the runs that a policy governs, and their contracts. A child shares both with the outermost run. */
+/** What a contract says of the calls of one tool. */
+export interface CallTerms {
+  readonly contract: Contract
+  /** A human has confirmed the contract as a whole. */
+  readonly confirmed: boolean
+  /** Counters that a call adds one to, and how many calls each allows: that of the turn, and that of a child's part. */
+  readonly limits: readonly { readonly counter: string; readonly calls: number }[]
+}
+
+/** The turns of the runs that a policy governs, and their contracts. A child has a part of that of the outermost run. */
 export interface TurnContracts {
   /** Makes a run known to its children while it is active. */
   whileItRuns<T>(ctx: HookContext, next: () => Promise<T>): Promise<T>
@@ -34,16 +43,10 @@ export interface TurnContracts {
   topOf(ctx: HookContext): HookContext
   /** Returns the context of the run that spawned this one, if the policy governs it in this process. */
   above(ctx: HookContext): HookContext | undefined
-  /** Derives the contract of the present turn, or reads it from the log. */
+  /** Derives the contract of the present turn, or reads it from the log; in a child its part. */
   contractOf(ctx: HookContext): Promise<Contract>
-  /** Returns the contract as it applies to a call, and reserves one call of its tool until `release`. */
-  viewOf(call: ToolCall, ctx: HookContext): Promise<ContractView>
-  /** Counts a call that is about to run, if its contract limits the calls of its tool. */
-  count(call: ToolCall, ctx: HookContext): Promise<void>
-  /** Ends the reservation of a call that was judged. */
-  release(callId: string): void
-  /** Gives back the call of a child that failed before its effect. */
-  giveBack(result: ToolResult, ctx: HookContext): Promise<void>
+  /** Returns the contract as it applies to the calls of a tool. */
+  termsOf(tool: ToolInfo, ctx: HookContext): Promise<CallTerms>
   /** Records that a human confirmed the contract of the present turn. */
   confirm(ctx: HookContext): Promise<void>
 }
@@ -55,7 +58,6 @@ export function isSink({ effect }: ToolInfo): boolean {
 
 export function turnContracts({ planner }: ContractOptions): TurnContracts {
   const { whileItRuns, above, outermost: topOf } = activeRuns()
-  const counter = callCounter()
 
   async function derive(ctx: HookContext, top: HookContext, turn: Turn): Promise<Contract> {
     const words = deriveByWords(turn.messages, ctx.tools, turn.confirmed)
@@ -69,10 +71,20 @@ export function turnContracts({ planner }: ContractOptions): TurnContracts {
     }
   }
 
-  async function contractOf(ctx: HookContext): Promise<Contract> {
-    const top = topOf(ctx)
+  function wholeOf(ctx: HookContext, top: HookContext): Promise<Contract> {
     const turn = turnOf(top)
     return recordedContract(top, turn, ctx.agent.name, () => derive(ctx, top, turn))
+  }
+
+  async function contractOf(ctx: HookContext): Promise<Contract> {
+    const top = topOf(ctx)
+    const whole = await wholeOf(ctx, top)
+    if (top === ctx) return whole
+    return recordedPart(ctx, turnOf(top), () => {
+      const tasks: (readonly Message[])[] = []
+      for (let run: HookContext | undefined = ctx; run && run !== top; run = above(run)) tasks.push(messagesOfRun(run))
+      return partOf(whole, tasks, ctx.tools)
+    })
   }
 
   return {
@@ -82,31 +94,28 @@ export function turnContracts({ planner }: ContractOptions): TurnContracts {
     topOf,
     above,
     contractOf,
-    async viewOf({ tool, callId }, ctx) {
+    async termsOf({ name }, ctx) {
       const contract = await contractOf(ctx)
       const top = topOf(ctx)
       const turn = turnOf(top)
+      const whole = top === ctx ? contract : await wholeOf(ctx, top)
+      const limits = [
+        { counter: `contract/${turn.id}/${name}`, calls: callsIn(whole, name) },
+        ...(whole === contract ? [] : [{ counter: `part/${ctx.run.id}/${name}`, calls: callsIn(contract, name) }]),
+      ]
       return {
         contract,
-        used: counter.reserve(top, turn, tool.name, callId),
         confirmed: isConfirmed(top, turn, ctx.agent.name),
+        limits: limits.filter(({ calls }) => calls > 0 && Number.isFinite(calls)),
       }
-    },
-    async count({ tool, callId }, ctx) {
-      const { grants } = await contractOf(ctx)
-      const own = grants.filter((grant) => grant.tool === tool.name)
-      if (own.length === 0 || !Number.isFinite(allowedCalls(own))) return
-      const top = topOf(ctx)
-      await counter.count(top, turnOf(top), tool.name, callId)
-    },
-    release: (callId) => counter.release(callId),
-    async giveBack(result, ctx) {
-      const top = topOf(ctx)
-      if (top !== ctx) await counter.giveBack(top, result)
     },
     async confirm(ctx) {
       const top = topOf(ctx)
       await confirm(top, turnOf(top), ctx.agent.name, ctx.approval?.by)
     },
   }
+}
+
+function callsIn({ grants }: Contract, name: string): number {
+  return allowedCalls(grants.filter(({ tool }) => tool === name))
 }

@@ -16,7 +16,7 @@ export interface Turn {
 }
 
 interface TurnMessages {
-  ids: Set<string>
+  messages: Map<string, Message>
   /** The model has answered, so a queued message starts the next turn. */
   answered: boolean
 }
@@ -25,16 +25,22 @@ interface TurnMessages {
 const turnFold: Fold<TurnMessages | undefined> = {
   key: 'governance/turn',
   initial: undefined,
-  apply(turn = { ids: new Set(), answered: false }, entry: Entry): TurnMessages {
-    if (entry.type === 'run' && entry.op === 'started') return { ids: new Set(), answered: false }
+  apply(turn = { messages: new Map(), answered: false }, entry: Entry): TurnMessages {
+    if (entry.type === 'run' && entry.op === 'started') return { messages: new Map(), answered: false }
     if (entry.type !== 'message') return turn
     if (entry.via === 'model') turn.answered = true
     else if (entry.message.role === 'user' && entry.via !== 'system') {
-      if (entry.via === 'queue' && turn.answered) return { ids: new Set([entry.message.id]), answered: false }
-      turn.ids.add(entry.message.id)
+      const { message } = entry
+      if (entry.via === 'queue' && turn.answered) return { messages: new Map([[message.id, message]]), answered: false }
+      turn.messages.set(message.id, message)
     }
     return turn
   },
+}
+
+/** Returns the messages that a run works on; in a child they are its task. */
+export function messagesOfRun(ctx: HookContext): readonly Message[] {
+  return [...(ctx.fold(turnFold)?.messages.values() ?? [])]
 }
 
 /** Messages before a run that a turn may have. */
@@ -43,7 +49,7 @@ const mostEarlier = 8
 /** Returns the present turn of a run. It has no messages if a human did not write the input. */
 export function turnOf(ctx: HookContext): Turn {
   const { intent } = ctx
-  const ids = ctx.fold(turnFold)?.ids
+  const ids = ctx.fold(turnFold)?.messages
   let first = intent.findIndex(({ id }) => ids?.has(id))
   // The log of a child has none of the messages that its parent received.
   if (first < 0) first = ctx.run.parents.length > 0 ? intent.length - 1 : intent.length

@@ -11,7 +11,7 @@ import type {
 } from '@provost/core'
 import { checkChoice, checkOptions, defineExtension, ProvostError, toErrorInfo, toJson } from '@provost/core'
 
-import { policyName } from '../contracts/counted-calls.ts'
+import { policyName } from '../contracts/session-counters.ts'
 import { sessionCounters } from '../contracts/session-counters.ts'
 import type { ContractOptions } from '../contracts/turn-contracts.ts'
 import { isSink, turnContracts } from '../contracts/turn-contracts.ts'
@@ -22,7 +22,7 @@ import { settledIntent } from './intent-match.ts'
 import type { IntentFunction } from './intent-match.ts'
 import { impliedTool, intentPreset } from './intent-preset.ts'
 import type { Decision, JudgeOptions } from './judge-sink.ts'
-import { isAnswer, judgeSink } from './judge-sink.ts'
+import { judgeSink } from './judge-sink.ts'
 import { remedyOf, withoutApprover } from './remedy.ts'
 
 /** Sets of rules: `intent` is the default, `classic` has the rules of comparable tools. */
@@ -98,29 +98,23 @@ export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknow
   const { rules, contracts } = selectedRules(options)
   const terms = contractOptions(contracts)
   const policy: Policy = { ...options, rules, terms, turns: turnContracts(terms ?? {}), counters: sessionCounters() }
-  const counting = rules.some((rule) => rule.counts !== undefined)
+  // As a child joins, its calls that had no effect return to the account of the outermost run.
+  const counted = <T>(next: () => Promise<T>, ctx: HookContext): Promise<T> =>
+    next().finally(() =>
+      policy.counters.giveBack(policy.turns.topOf(ctx), ctx).catch((thrown) => ctx.report(thrown, 'counters')),
+    )
   return defineExtension({
     name: policyName,
     scope: 'tree',
     ...((mode === 'shadow' || options.onViolation === 'deny') && { asks: false }),
     watches: () => ({ ops: ['run'], events: false }),
     hooks: {
-      around: (op, next, ctx) => (op.kind === 'run' ? policy.turns.whileItRuns(ctx, next) : next()),
+      around: (op, next, ctx) => (op.kind === 'run' ? policy.turns.whileItRuns(ctx, () => counted(next, ctx)) : next()),
       'tool.call': (call, ctx) => {
         if (!isSink(call.tool)) return undefined
         const judged = mode === 'shadow' ? observe(policy, call, ctx) : govern(policy, call, ctx)
-        return judged.finally(() => {
-          policy.turns.release(call.callId)
-          policy.counters.release(call.callId)
-        })
+        return judged.finally(() => policy.counters.release(call.callId))
       },
-      ...(terms && {
-        async 'tool.result'(result, ctx) {
-          await policy.turns.giveBack(result, ctx)
-          return undefined
-        },
-      }),
-      ...(counting && { 'run.end': (_, ctx) => policy.counters.giveBack(policy.turns.topOf(ctx), ctx) }),
       ...((terms || options.intent || outputIsSink) && {
         async 'model.request'(_, ctx) {
           // Derive the contract before anything untrusted is read. If this fails, the sink derives it again.
@@ -167,7 +161,6 @@ async function observe(policy: Policy, call: ToolCall, ctx: HookContext): Promis
     const decision = await judgeSink(policy, call, ctx)
     if (decision) await audit(ctx, policy, call, decision, isDeclassified(policy, call) ? 'declassified' : 'flagged')
     await policy.counters.record(policy.turns.topOf(ctx), call.callId)
-    await count(policy, call, ctx)
   } catch (thrown) {
     await auditFailure(ctx, call, thrown, 'flagged').catch(() => {})
   }
@@ -188,7 +181,6 @@ async function govern(policy: Policy, call: ToolCall, ctx: HookContext): Promise
   const isApproved = ctx.approval?.decision === 'approve'
   if (!decision || isDeclassified(policy, call)) {
     if (decision) await audit(ctx, policy, call, decision, 'declassified')
-    await count(policy, call, ctx)
     return undefined
   }
   const { answer } = decision
@@ -202,7 +194,7 @@ async function govern(policy: Policy, call: ToolCall, ctx: HookContext): Promise
   }
   // The approval is bound to the arguments: the loop checks whether it applies to these.
   await audit(ctx, policy, call, decision, isApproved ? 'declassified' : 'flagged')
-  if (isApproved) await count(policy, call, ctx, decision)
+  if (isApproved && decision.confirms) await policy.turns.confirm(ctx)
   return { ask: answer.ask }
 }
 
@@ -219,13 +211,6 @@ async function governAnswer(
   if ('ask' in answer) return { ask: answer.ask }
   const rest = message.content.filter(({ type }) => type !== 'text')
   return { message: { content: [...rest, { type: 'text', text: 'The answer was withheld by a policy.' }] } }
-}
-
-/** Counts a call that is about to run. If its approval was about the contract as a whole, that is recorded too. */
-async function count({ terms, turns }: Policy, call: ToolCall, ctx: HookContext, decision?: Decision): Promise<void> {
-  if (!terms || isAnswer(call.tool, ctx)) return
-  if (decision?.confirms) await turns.confirm(ctx)
-  await turns.count(call, ctx)
 }
 
 function isDeclassified({ declassifySinks = [] }: Policy, { tool }: ToolCall): boolean {

@@ -2,11 +2,13 @@ import type { HookContext, Message, Steps, ToolCall, ToolInfo } from '@provost/c
 import { isPromise, isRecord, joinLabels, ProvostError } from '@provost/core'
 
 import type { Amounts, SessionCounters } from '../contracts/session-counters.ts'
-import type { ContractOptions, TurnContracts } from '../contracts/turn-contracts.ts'
+import type { CallTerms, ContractOptions, TurnContracts } from '../contracts/turn-contracts.ts'
 import type { Turn } from '../contracts/turn.ts'
 import { grantsOf } from '../evidence/decision-evidence.ts'
 import { valueEvidence } from '../evidence/value-evidence.ts'
 import { roleValuesOf } from '../provenance/argument-role.ts'
+import { allowedCalls } from '../provenance/contract.ts'
+import type { ContractView } from '../provenance/contract.ts'
 import type { DataFlowRule, Implied, RuleAnswer, Sink, TracedValue } from '../provenance/data-flow-rule.ts'
 import { knowledgeOf, originSteps } from '../provenance/origin.ts'
 import type { Knowledge } from '../provenance/origin.ts'
@@ -138,7 +140,7 @@ function confirming(sink: Sink, decision: Decision | undefined): Decision {
 }
 
 /** Returns whether a call is the assistant's answer. */
-export function isAnswer(tool: ToolInfo, { tools }: HookContext): boolean {
+function isAnswer(tool: ToolInfo, { tools }: HookContext): boolean {
   return tool.name === 'answer' && !tools.some(({ name }) => name === 'answer')
 }
 
@@ -160,7 +162,13 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
     { integrity: 'trusted', confidentiality, ...(readers && { readers }), sources: [] },
     ...(secrets.length > 0 ? [secretLabel] : []),
   )
-  const contract = policy.terms && !isAnswer(call.tool, ctx) ? await policy.turns.viewOf(call, ctx) : undefined
+  const terms = policy.terms && !isAnswer(call.tool, ctx) ? await policy.turns.termsOf(call.tool, ctx) : undefined
+  const amounts = {
+    ...amountsOf(policy.rules, call),
+    ...Object.fromEntries(terms?.limits.map(({ counter }) => [counter, 1]) ?? []),
+  }
+  const counted = policy.counters.reserve(policy.turns.topOf(ctx), call.callId, amounts)
+  const contract = terms && viewOf(terms, call.tool, counted)
   return {
     call: { ...call, label },
     values,
@@ -173,10 +181,17 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
       : await impliedOf(policy, call.tool, ctx, turn, known, values),
     ...(contract && { contract }),
     turn: turn.messages,
-    counted: policy.counters.reserve(policy.turns.topOf(ctx), call.callId, amountsOf(policy.rules, call)),
+    counted,
     readers: policy.readers ?? ((destination) => [destination]),
     known,
   }
+}
+
+/** Returns a contract with the calls of a tool that were used, by the limit that is the nearest. */
+function viewOf({ contract, confirmed, limits }: CallTerms, tool: ToolInfo, counted: Sink['counted']): ContractView {
+  const left = Math.min(...limits.map(({ counter, calls }) => calls - counted(counter)))
+  const allowed = allowedCalls(contract.grants.filter((grant) => grant.tool === tool.name))
+  return { contract, confirmed, used: Number.isFinite(left) ? Math.max(0, allowed - left) : 0 }
 }
 
 /** Returns what a call adds to the counters of all rules. */

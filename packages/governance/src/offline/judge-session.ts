@@ -63,7 +63,8 @@ interface Cursor {
   readonly parent: OfflineRun | undefined
   at: number
   run: OfflineRun | undefined
-  endRun: () => void
+  /** Ends the run for the policy, which takes back what calls without an effect counted. */
+  endRun: () => Promise<unknown>
 }
 
 /**
@@ -80,7 +81,7 @@ export async function judgeSession(session: ExportedSession, options: JudgeSessi
   function openLog(name: string, parent?: OfflineRun): Cursor {
     const entries = session.logs.get(name) ?? []
     const calls = recordedCalls(entries)
-    const more = { children: new Map(), parent, at: 0, run: undefined, endRun() {} }
+    const more = { children: new Map(), parent, at: 0, run: undefined, endRun: async () => {} }
     return { name, entries, calls, state: foldLog([]), ...more }
   }
 
@@ -100,7 +101,7 @@ export async function judgeSession(session: ExportedSession, options: JudgeSessi
     }
     if (cursor.at < cursor.entries.length) return
     if (until === Infinity) for (const child of cursor.children.values()) await read(child, Infinity)
-    if (until === Infinity) cursor.endRun()
+    if (until === Infinity) await cursor.endRun()
   }
 
   async function take(cursor: Cursor, entry: Entry): Promise<void> {
@@ -113,15 +114,14 @@ export async function judgeSession(session: ExportedSession, options: JudgeSessi
     const counted = judgedCalls.get(callInCountersOf(entry) ?? '')
     if (counted?.decision === 'allow' || counted?.decision === 'ask') return
     reduceEntry(cursor.state, entry)
-    if (entry.type === 'run' && entry.op === 'started') beginRun(cursor, entry.runId)
-    if (entry.type === 'run' && entry.op === 'ended') cursor.endRun()
+    if (entry.type === 'run' && entry.op === 'started') await beginRun(cursor, entry.runId)
+    if (entry.type === 'run' && entry.op === 'ended') await cursor.endRun()
     if (entry.type === 'child' && entry.op === 'spawned' && session.logs.has(entry.log) && cursor.run)
       cursor.children.set(entry.log, openLog(entry.log, cursor.run))
-    if (entry.type === 'call' && entry.op === 'settled') await giveBack(cursor, entry)
   }
 
-  function beginRun(cursor: Cursor, id: string): void {
-    cursor.endRun()
+  async function beginRun(cursor: Cursor, id: string): Promise<void> {
+    await cursor.endRun()
     const { state, parent } = cursor
     const run: OfflineRun = {
       ...{ id, session: session.id, state, agents, blobs: session.blobs, missing, rows: [] },
@@ -130,10 +130,13 @@ export async function judgeSession(session: ExportedSession, options: JudgeSessi
     }
     const { promise, resolve } = Promise.withResolvers<void>()
     cursor.run = run
-    cursor.endRun = resolve
     const op = { id, kind: 'run', runId: id, agent: state.agent } as const
     // The policy sees the run as active until it ends: children find the contract of the outermost run.
-    extension.hooks.around?.(op, () => promise, offlineContext(run, extension)).catch(() => {})
+    const ended = extension.hooks.around?.(op, () => promise, offlineContext(run, extension)).catch(() => {})
+    cursor.endRun = async () => {
+      resolve()
+      await ended
+    }
   }
 
   /** Judges a call, and before it the earlier calls of its step: their decisions may be recorded together. */
@@ -193,16 +196,6 @@ export async function judgeSession(session: ExportedSession, options: JudgeSessi
     const by = cursor.calls.get(callId)?.human?.by
     const approval = { id: callId, decision: 'approve', ...(by !== undefined && { by }) } as const
     await policy.uncounted(() => verdictOn(run, call, approval))
-  }
-
-  async function giveBack(cursor: Cursor, entry: EntryOf<'call', 'settled'>): Promise<void> {
-    const { run, state } = cursor
-    const hook = extension.hooks['tool.result']
-    const toolName = openCall(state, entry.callId)?.part.toolName
-    const tool = agents.get(state.agent)?.tools.find(({ name }) => name === toolName)
-    if (!run || !hook || !tool || !judgedCalls.has(entry.callId)) return
-    const { callId, outcome, via, output, label } = entry
-    await hook({ callId, tool, input: {}, outcome, via, output, label }, offlineContext(run, extension))
   }
 
   await read(openLog([...session.logs.keys()][0] ?? ''), Infinity)

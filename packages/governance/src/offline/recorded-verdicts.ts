@@ -3,7 +3,7 @@ import { callOf, clock, readVerdict } from '@provost/agent/internal'
 import type { Entry, EntryOf, Json } from '@provost/core'
 import { isRecord } from '@provost/core'
 
-import { policyName } from '../contracts/counted-calls.ts'
+import { policyName } from '../contracts/session-counters.ts'
 import type { HumanAnswer, OfflineVerdict } from './judged-call.ts'
 
 /** What a log records about the authorization of one call. */
@@ -91,7 +91,7 @@ export function verdictIn(row: {
 export function callUnderJudgement(entry: Entry): string | undefined {
   if (entry.type === 'call' && entry.op === 'decided') return entry.callId
   if (entry.type === 'audit' && entry.by === policyName) return entry.callId
-  return entry.type === 'memo' ? countedCallIn(entry.key) : undefined
+  return entry.type === 'memo' ? callInCounters(entry.key) : undefined
 }
 
 /** Returns the part of a memo's key after the name of the policy. */
@@ -101,11 +101,6 @@ function ownKey(key: string): string {
 }
 
 /** Returns the call that a memo of the policy counts, towards its contract or in counters of rules. */
-function countedCallIn(key: string): string | undefined {
-  const rest = ownKey(key)
-  return rest.startsWith('call/') ? rest.slice('call/'.length) : callInCounters(key)
-}
-
 function callInCounters(key: string): string | undefined {
   const rest = ownKey(key)
   return rest.startsWith('counters/') ? rest.slice('counters/'.length, rest.lastIndexOf('/')) : undefined
@@ -119,7 +114,7 @@ export function callInCountersOf(entry: Entry): string | undefined {
 /** Returns whether an entry has a contract or an intent, which are made again with `rederive`. */
 export function isDerived(entry: Entry): boolean {
   if (entry.type !== 'memo') return false
-  return entry.key.includes(`/${policyName}/contract/`) || entry.key.includes(`/${policyName}/intent/`)
+  return ['contract', 'part', 'intent'].some((kind) => entry.key.includes(`/${policyName}/${kind}/`))
 }
 
 /** Returns the state of a call of the present step. */

@@ -121,8 +121,9 @@ describe('an audit', () => {
         ),
       )
     }
-    // The desk: five requests and the end. The helper: its second request, its end, and its head in the log of the desk.
-    expect(appends.with - appends.without).toBe(6 + 3)
+    // The desk: five requests and the end. The helper: its part of the contract, its second request, its end, and its head
+    // in the log of the desk.
+    expect(appends.with - appends.without).toBe(6 + 4)
   })
 })
 

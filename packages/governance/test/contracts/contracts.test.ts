@@ -1,8 +1,9 @@
 import { createAgent, RunState } from '@provost/agent'
-import type { Entry, PendingApproval, Tool } from '@provost/core'
+import type { Entry, Extension, PendingApproval, Tool } from '@provost/core'
+import { defineExtension } from '@provost/core'
 import { dataFlowPolicy } from '@provost/governance'
 import { replaySession } from '@provost/replay'
-import { memoryStore } from '@provost/sessions'
+import { exportSession, memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
@@ -134,6 +135,112 @@ describe('the number of calls', () => {
     })
     const { asked } = await storyOf(agent, 'Mail ann@example.com what the page says.')
     expect(asked).toMatchObject([{ reason: 'the user asked for one call of send_email, and this is call 2' }])
+  })
+})
+
+describe('the part of a contract that a child gets', () => {
+  /** Runs a desk whose first call gives a task to a mailer; both use one policy. */
+  async function delegated(
+    task: string,
+    calls: readonly Call[],
+    prompt = 'Mail ann@example.com what the page says and delete the file.',
+    after: readonly Call[] = [],
+    extensions: readonly Extension[] = [],
+  ) {
+    const mailer = createAgent({
+      name: 'mailer',
+      model: scriptedModel([...calls.map((call) => ({ toolCalls: [call] })), { text: 'Done.' }]),
+      tools: [page, sendMail, remove],
+    })
+    const store = memoryStore()
+    const agent = createAgent({
+      name: 'desk',
+      model: scriptedModel([
+        { toolCalls: [{ name: 'ask_mailer', input: { task } }] },
+        ...after.map((call) => ({ toolCalls: [call] })),
+        { text: 'Done.' },
+      ]),
+      tools: [sendMail, remove, mailer.toTool({ name: 'ask_mailer', description: 'Asks the mailer.' })],
+      extensions: [dataFlowPolicy({ mode: 'enforce' }), ...extensions],
+      store,
+    })
+    const { asked, outcomes } = await storyOf(agent, prompt)
+    return { outcomes, reasons: asked.map(({ toolName, reason }) => `${toolName}: ${reason}`) }
+  }
+  const erase = { name: 'delete_file', input: { name: 'page' } }
+
+  test('has what the turn grants and the task asks for, no more', async () => {
+    const { reasons } = await delegated('Mail Ann what the page says.', [read, mail('ann@example.com'), erase])
+    expect(reasons).toEqual([
+      "delete_file: the user's words do not ask for delete_file, and the agent has read untrusted content",
+    ])
+    expect((await delegated('Delete the file.', [read, erase])).reasons).toEqual([])
+  })
+
+  test('has nothing that the turn does not grant, whatever the task says', async () => {
+    const { reasons } = await delegated(
+      'Mail Ann and delete every file.',
+      [read, mail('ann@example.com'), erase],
+      'Mail ann@example.com what the page says.',
+    )
+    expect(reasons).toEqual([expect.stringMatching(/^delete_file: /)])
+  })
+
+  test('has no more calls than its task asks for, though the turn has some left', async () => {
+    const prompt = 'Mail ann@example.com, then mail bob@example.com.'
+    const twice = await delegated('Mail Ann.', [read, mail('ann@example.com'), mail('bob@example.com')], prompt)
+    expect(twice.reasons).toEqual(['send_email: the user asked for one call of send_email, and this is call 2'])
+    const both = await delegated(
+      'Mail Ann, then mail Bob.',
+      [read, mail('ann@example.com'), mail('bob@example.com')],
+      prompt,
+    )
+    expect(both.reasons).toEqual([])
+  })
+
+  test('is the whole contract if the words of the task show no deed', async () => {
+    expect((await delegated('Ticket 17.', [read, mail('ann@example.com'), erase])).reasons).toEqual([])
+  })
+
+  test('returns what the child did not use', async () => {
+    const denying = defineExtension({
+      name: 'denying',
+      scope: 'tree',
+      hooks: { 'tool.call': ({ input }) => (input['body'] === 'first' ? { deny: 'Not this one.' } : undefined) },
+    })
+    const { reasons, outcomes } = await delegated(
+      'Mail Ann.',
+      [read, mail('ann@example.com', 'first')],
+      'Mail ann@example.com what the page says.',
+      [mail('ann@example.com', 'second'), mail('ann@example.com', 'third')],
+      [denying],
+    )
+    // The denied call never had a result of a tool; it returns all the same.
+    expect(outcomes).toEqual(['ran', 'tool-denied', 'ran', 'ran', 'tool-denied'])
+    expect(reasons).toEqual(['send_email: the user asked for one call of send_email, and this is call 2'])
+  })
+
+  test('is in the log of the child, and is not made again', async () => {
+    const store = memoryStore()
+    const mailer = createAgent({
+      name: 'mailer',
+      model: scriptedModel([{ toolCalls: [read] }, { text: 'Done.' }]),
+      tools: [page, sendMail, remove],
+    })
+    const agent = createAgent({
+      name: 'desk',
+      model: scriptedModel([{ toolCalls: [{ name: 'ask_mailer', input: { task: 'Mail Ann.' } }] }, { text: 'Done.' }]),
+      tools: [mailer.toTool({ name: 'ask_mailer', description: 'Asks the mailer.' })],
+      extensions: [dataFlowPolicy({ mode: 'enforce' })],
+      store,
+    })
+    const { sessionId } = await agent.run('Mail ann@example.com what the page says and delete the file.')
+    const parts: Entry[] = []
+    for await (const line of exportSession(store, sessionId)) {
+      const { entry } = JSON.parse(line)
+      if (entry?.type === 'memo' && entry.key.includes('/part/')) parts.push(entry)
+    }
+    expect(parts).toMatchObject([{ agent: 'mailer', value: { grants: [{ tool: 'send_email', calls: 1 }] } }])
   })
 })
 
