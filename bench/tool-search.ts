@@ -80,6 +80,7 @@ async function measure(count: number, rounds: number) {
       access: {
         session: { id: 's' },
         fold: ({ initial }) => initial,
+        now: () => 0,
         blob: async () => undefined,
         putBlob: async () => '',
       },

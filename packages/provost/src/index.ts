@@ -134,7 +134,7 @@ export type {
 
 // Messages and labels.
 export { toModelMessages } from '@provost/provider'
-export { joinLabels, textOf, trustedLabel, untrustedLabel } from '@provost/core'
+export { joinLabels, systemClock, textOf, trustedLabel, untrustedLabel } from '@provost/core'
 export type {
   Confidentiality,
   CustomPart,
@@ -269,10 +269,12 @@ export type {
   Authorization,
 } from '@provost/agent'
 export { jsonlStore, memoryStore } from '@provost/sessions'
-export type { EffectClaim, EffectIdentity, JsonlStoreOptions, Torn } from '@provost/sessions'
+export type { EffectClaim, EffectIdentity, JsonlStoreOptions, MemoryStoreOptions, Torn } from '@provost/sessions'
 export type {
   Appended,
   AppendPosition,
+  Clock,
+  ClockTimer,
   Delivery,
   Entry,
   EntryBody,
@@ -291,4 +293,5 @@ export type {
   TransientPiece,
   SessionStore,
   StoreLocation,
+  TimerOptions,
 } from '@provost/core'

@@ -58,6 +58,10 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     checkChoice: 'no options',
     checkedStore: 'no options',
     uncheckedAppend: 'no options',
+    clockOf: 'no options',
+    every: { unchecked: 'The options of a timer are a flag, and a clock of your own may take more.' },
+    signalAfter: 'no options',
+    sleep: 'no options',
     withCheckedArguments: 'no options',
     checkFilter: [
       (more) => core.checkFilter({ kind: 'lastN', n: 1, ...more }),
@@ -285,7 +289,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
         for await (const _ of sessions.listEffects(store(), { scope: 'session', scopeId: 'x', ...more })) break
       },
     ],
-    memoryStore: 'no options',
+    memoryStore: [(more) => sessions.memoryStore({ ...more })],
     messageFault: { unchecked: data },
     postgresStore: [(more) => sessions.postgresStore('postgres://nowhere/x', { schema: 'x', ...more })],
     readAttempts: { unchecked: data },
@@ -452,6 +456,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     effectFile: 'no options',
     effectServer: [(more) => testing.effectServer({ knowsKeys: true, ...more })],
     findPostgres: 'no options',
+    manualClock: [(more) => testing.manualClock({ at: 0, ...more })],
     pauseAt: { unchecked: 'The moment is a number or a name.' },
     runtimeConformance: 'no options',
     scriptedModel: [

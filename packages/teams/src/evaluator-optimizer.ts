@@ -163,7 +163,7 @@ function readVerdict(value: unknown): EvaluatorVerdict {
 /** Returns the task with the last output and the feedback. The first iteration has validated the task. */
 function nextInput(input: Input, output: unknown, feedback: string, agent: string): Input {
   const made = typeof output === 'string' ? output : JSON.stringify(toJson(output))
-  const task = messagesOf(input, 'task', { name: agent, allowSystemMessages: true }).map(textOf).join('\n\n')
+  const task = messagesOf(input, 'task', { name: agent, allowSystemMessages: true, store: {} }).map(textOf).join('\n\n')
   return `${task}\n\nYour last answer, as JSON:\n${JSON.stringify(made)}\n\nDo better: ${feedback}\nAnswer with the whole again, not with changes.`
 }
 

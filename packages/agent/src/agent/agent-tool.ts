@@ -1,12 +1,11 @@
 import type { AnySchema, Part, RunResult, Spawnable, Tool } from '@provost/core'
-import { checkFilter, textOf, toJson } from '@provost/core'
+import { checkFilter, longestTimerMs, textOf, toJson } from '@provost/core'
 import { rich, tool } from '@provost/tools'
 import { z } from 'zod'
 
 import { registerAgentTool } from '../definition/agent-registry.ts'
 import { checkToTool } from '../definition/known-child-options.ts'
 import { unfinished } from '../result/child-error.ts'
-import { longestTimerMs } from '../state/wait-deadlines.ts'
 import type { ToToolOptions, AgentToolInput } from '../types/agent.ts'
 
 /** Returns a tool that runs an agent as a child. The caller gives it its types. */

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { clockOf, sleep } from '@provost/core'
 
 import { holdLease } from '../log/lease.ts'
 import type { Lease } from '../types/log.ts'
@@ -13,7 +13,7 @@ export async function awaitLease(agent: ResolvedAgent, log: string, signal: Abor
   for (;;) {
     const lease = await holdLease(agent.store, log, agent.leaseMs, 'part')
     if (lease || signal.aborted) return lease
-    await delay(leaseWaitMs, undefined, { signal }).catch(() => {})
+    await sleep(clockOf(agent.store), leaseWaitMs, signal)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Grant, Input, Json, MaybePromise, RunResult, WaitAbout } from '@provost/core'
+import type { Grant, Input, Json, MaybePromise, RunResult, WaitAbout, ClockTimer } from '@provost/core'
 import { fromErrorInfo, isPromise, joinLabels, toErrorInfo } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 
@@ -85,7 +85,7 @@ interface RunningChild extends SpawnedChild {
 export async function runChildToEnd(spawned: SpawnedChild, fresh: boolean): Promise<RunResult<unknown>> {
   const { ctx, child, agent, operation, host, signal } = spawned
   const { state } = ctx
-  const snapshot = logSnapshot(ctx.sessionId)
+  const snapshot = logSnapshot(ctx.sessionId, state.clock)
   if (!fresh) applyEntries(snapshot, await readLog(agent.store, child.log))
   const inbox = openInbox({
     store: agent.store,
@@ -271,7 +271,7 @@ async function runChildOnce({
   try {
     return await handle.result
   } finally {
-    clearTimeout(timer)
+    timer?.cancel()
     for (const end of ends) end.removeEventListener('abort', abort)
     operation.recheck = undefined
     // Its spending counts here until the log records it.
@@ -282,12 +282,12 @@ async function runChildOnce({
 /** Starts a timer for the duration that the grant leaves. Only active time counts; waiting does not. */
 function timeOut(
   grant: Grant | undefined,
-  { run }: SessionState,
+  state: SessionState,
   over: (grantedMs: number) => void,
-): NodeJS.Timeout | undefined {
+): ClockTimer | undefined {
   const { durationMs } = grant ?? {}
   if (durationMs === undefined || !Number.isFinite(durationMs)) return undefined
-  return setTimeout(over, Math.min(Math.max(0, durationMs - (run?.activeMs ?? 0)), 2 ** 31 - 1), durationMs)
+  return state.clock.timer(() => over(durationMs), Math.max(0, durationMs - (state.run?.activeMs ?? 0)))
 }
 
 /** Passes decisions that the runs above received on the child's waits on to the child. */

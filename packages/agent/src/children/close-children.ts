@@ -57,7 +57,7 @@ export async function closeChild(ctx: RunContext, child: ChildState): Promise<Ne
   // The process that holds the lease ends it.
   if (!lease) return undefined
   try {
-    const snapshot = logSnapshot(sessionId)
+    const snapshot = logSnapshot(sessionId, ctx.state.clock)
     const eventBus = createEventBus([])
     const { scrubber } = ctx.secrets
     const options = {

@@ -9,7 +9,7 @@ import type {
   MaybePromise,
   RunResult,
 } from '@provost/core'
-import { ProvostError, joinLabels, textOf, toErrorInfo, toJson, untrustedLabel } from '@provost/core'
+import { ProvostError, joinLabels, textOf, toErrorInfo, toJson, untrustedLabel, signalAfter } from '@provost/core'
 import { createSlots } from '@provost/tools'
 
 import type { ContextBoundary } from '../handoff/context-boundary.ts'
@@ -51,7 +51,8 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
   const keys = children.map((child, index) => ('agent' in child ? (child.key ?? `${index}`) : child.agentId))
   checkOptions(keys, maxConcurrentChildren)
   checkGrant(perBudget)
-  const began = performance.now()
+  const { clock } = ctx.state
+  const began = clock.elapsed()
   ctx.logWriter.emit(
     'fanout.start',
     {
@@ -135,7 +136,7 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
   const used = merged.used.map((child) => child.key)
   ctx.logWriter.emit(
     'fanout.merged',
-    { callId, strategy: strategy.kind, used, label, durationMs: performance.now() - began },
+    { callId, strategy: strategy.kind, used, label, durationMs: clock.elapsed() - began },
     ctx.step,
   )
   const reports = [...all, ...(merged.judged ? [merged.judged] : [])]
@@ -187,7 +188,7 @@ async function invoked(
   won: AbortSignal,
 ): Promise<ChildResult> {
   const { durationMs, ...spendable } = grant
-  const time = durationMs === undefined ? undefined : AbortSignal.timeout(Math.ceil(durationMs))
+  const time = durationMs === undefined ? undefined : signalAfter(ctx.state.clock, Math.ceil(durationMs))
   const all = AbortSignal.any([signal, won, ...(time ? [time] : [])])
   /** Keys of the agents that it ran. */
   let runs: readonly string[] = []
@@ -225,7 +226,13 @@ async function invoked(
     const done = { key: agentId, agent: agentId, status: 'completed', ...own } as const
     if (!isJudged(boundary)) return { ...done, output, text }
     const child = { id: `${boundary.call.part.callId}/${keyOf(at, ctx)}`, agent: agentId, by: 'fanout' } as const
-    const answer = messageOf({ role: 'assistant', content: text }, `${child.id}.answer`, own.label, agentId)
+    const answer = messageOf(
+      { role: 'assistant', content: text },
+      ctx.state.clock,
+      `${child.id}.answer`,
+      own.label,
+      agentId,
+    )
     const back = await outputFrom(boundary, child, [answer], own.label)
     if ('refused' in back) return failed(toErrorInfo(back.refused))
     if (!back.rewritten) return { ...done, output, text }

@@ -126,7 +126,12 @@ export function createSpawner(ctx: RunContext, call: CallState, host: SpawnHost)
     const crossing = state.run?.children.has(id) ? undefined : filterForTransfer(boundary, child, input, filter)
     const options = isPromise(crossing) ? await crossing : crossing
     if (options && 'refused' in options) {
-      return brokenResult<unknown>(agent, emptySessionState(), { sessionId: ctx.sessionId, runId: id }, options.refused)
+      return brokenResult<unknown>(
+        agent,
+        emptySessionState(state.clock),
+        { sessionId: ctx.sessionId, runId: id },
+        options.refused,
+      )
     }
     let live: RunResult<unknown> | undefined
     await host.operations.run(id, (operation) =>
@@ -209,7 +214,7 @@ function hashedInput(input: Input): Json {
 async function pastResult(ctx: RunContext, id: string, agent: ResolvedAgent): Promise<RunResult<unknown>> {
   const child = ctx.state.run?.children.get(id)
   if (!child) throw new ProvostError('tool-calls-pending', `The child ${id} has no result.`)
-  const snapshot = logSnapshot(ctx.sessionId)
+  const snapshot = logSnapshot(ctx.sessionId, ctx.state.clock)
   applyEntries(snapshot, await readLog(agent.store, child.log))
   return childResult(ctx, child, agent, snapshot.state)
 }

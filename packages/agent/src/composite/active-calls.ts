@@ -102,7 +102,7 @@ export function applyDecisions(ctx: RunContext): () => Promise<void> {
 function nestedDecisions({ inbox, state, pendingInputs }: RunContext): readonly NewEntry[] {
   const { run } = state
   if (!run) return []
-  const now = Date.now()
+  const now = state.clock.now()
   const waits = [...state.waits].filter(([, { callId, parks, child, deadline = Number.POSITIVE_INFINITY }]) => {
     if (deadline <= now) return false
     if (child) return true

@@ -78,7 +78,7 @@ export async function executeCall(
     const confirmed = logWriter.confirm()
     if (confirmed) await confirmed
   }
-  if (tool && Date.now() > startBy) {
+  if (tool && state.clock.now() > startBy) {
     // Another call may have claimed the effect meanwhile.
     await recordEnd(ctx, call, tool, { end: 'failed', by: 'call' })
     return executeCall(ctx, call, signal, compositeCall)

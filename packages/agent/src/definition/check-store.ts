@@ -1,7 +1,10 @@
 import type { SessionStore } from '@provost/core'
 import { ProvostError, isRecord } from '@provost/core'
 
-type Method = Exclude<keyof SessionStore, 'ephemeral' | 'private' | 'transient' | 'place' | 'claimDue' | 'setDue'>
+type Method = Exclude<
+  keyof SessionStore,
+  'ephemeral' | 'private' | 'clock' | 'transient' | 'place' | 'claimDue' | 'setDue'
+>
 
 const methods: Readonly<Record<Method, true>> = {
   lease: true,

@@ -1,8 +1,7 @@
 import type { CompositeContext, FilterDescriptor, HandoffMode, Json, JsonSchema, Tool } from '@provost/core'
-import { ProvostError, checkFilter, isRecord, wireToolName } from '@provost/core'
+import { ProvostError, checkFilter, isRecord, longestTimerMs, wireToolName } from '@provost/core'
 import { tool } from '@provost/tools'
 
-import { longestTimerMs } from '../state/wait-deadlines.ts'
 import type { Agent, Handoff, HandoffTarget } from '../types/agent.ts'
 import { isAgent } from './agent-registry.ts'
 import { checkHandoff } from './known-child-options.ts'

@@ -18,6 +18,7 @@ import { checkHistory } from '@provost/sessions'
 
 import { messageOf } from '../messages/message.ts'
 import { newEntry } from '../state/entry.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { SessionState } from '../types/session-state.ts'
 import type { MessageBatch, Messages } from '../types/session.ts'
 import type { Edit, MessageSource } from './guarded-messages.ts'
@@ -56,7 +57,7 @@ export function createMessageEdits(
     entries.push(...drafts)
   }
 
-  const own = { runId: sessionId, step: 0, agent }
+  const own = { runId: sessionId, step: 0, agent, clock: state.clock }
   const messages = guardedMessages(sourceOf({ current, open, apply: commit }))
 
   function sourceOf(target: EditTarget): MessageSource {
@@ -112,7 +113,7 @@ export function createMessageEdits(
   ): { after: readonly Message[]; entry: NewEntry } {
     const id = `${sessionId}/edit/${randomUUID()}`
     const removed = before.slice(at, at + remove)
-    const added = insert.map((init, index) => entering(init, `${id}/${index}`, agent, removed))
+    const added = insert.map((init, index) => entering(init, `${id}/${index}`, own, removed))
     const entry = viewEntry(id, before, at, removed, added)
     return { after: before.toSpliced(at, remove, ...added), entry }
   }
@@ -197,11 +198,11 @@ function changedMeanwhile(): ProvostError {
  * Returns a message as an edit inserts it. Without a label it gets the label of the messages that it replaces, so that
  * rewriting does not make data trusted.
  */
-function entering(init: MessageInit, id: string, agent: string, removed: readonly Message[]): Message {
+function entering(init: MessageInit, id: string, { agent, clock }: EntryContext, removed: readonly Message[]): Message {
   const { role = 'user', content, label, data } = checked(init)
   const own: Label = role === 'user' ? trustedLabel : untrustedLabel('edit')
   const base = joinLabels(own, ...removed.map(labelOf))
-  return messageOf({ role, content, label: fillLabel(label, base), data }, id, base, agent)
+  return messageOf({ role, content, label: fillLabel(label, base), data }, clock, id, base, agent)
 }
 
 /** Copies the message, so that the caller's is not frozen. */

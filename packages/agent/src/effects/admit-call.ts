@@ -1,5 +1,5 @@
 import type { EffectMark, EffectSource, EffectStatus, Timestamp, Tool, ToolResult } from '@provost/core'
-import { assertNever, isPromise } from '@provost/core'
+import { assertNever, isPromise, signalAfter } from '@provost/core'
 import { claimEffect, effectChange, endEffect, readEffect } from '@provost/sessions'
 import type { EffectClaim, EffectIdentity, EffectRecord } from '@provost/sessions'
 import { hasEffect, parseInput, resultOf } from '@provost/tools'
@@ -160,7 +160,7 @@ export function claimAttempt(
     argsHash: hashJson(call.args),
     idempotencyKey: before?.idempotencyKey ?? freshKey(ctx, call, identity, attempt),
     after: state.offset,
-    endsAt: Date.now() + marginMs + longestRunMs(ctx, tool),
+    endsAt: state.clock.now() + marginMs + longestRunMs(ctx, tool),
   })
 }
 
@@ -208,7 +208,7 @@ async function ended(
   let record: EffectRecord | undefined = dispatched
   while (record?.state === 'dispatched' && record.claim.attempt === dispatched.claim.attempt) {
     const { holder } = await store.leaseState(record.claim.log)
-    const left = record.claim.endsAt - Date.now()
+    const left = record.claim.endsAt - ctx.state.clock.now()
     // A process whose lease has lapsed may only be slow, and its request under way: a lookup now would not find the effect.
     if (holder === 'none' || left <= 0 || waitsForHuman(ctx, record)) {
       // The call may have ended since the record was read.
@@ -217,7 +217,7 @@ async function ended(
       return isOpen ? { ...latest, state: 'unknown' } : latest
     }
     stopIfAborted(ctx)
-    const signal = AbortSignal.any([ctx.signal, AbortSignal.timeout(Math.min(left, pollMs))])
+    const signal = AbortSignal.any([ctx.signal, signalAfter(ctx.state.clock, Math.min(left, pollMs))])
     await effectChange(store, record, signal)
     stopIfAborted(ctx)
     record = await readEffect(store, identity)

@@ -1,9 +1,8 @@
 import type { Tool } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import { ProvostError, longestTimerMs } from '@provost/core'
 import type { ParsedInput } from '@provost/tools'
 import { declaredSecrets, parseInput, restoredInput } from '@provost/tools'
 
-import { timerMs } from '../state/wait-deadlines.ts'
 import type { RunContext } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 import type { CallState } from '../types/session-state.ts'
@@ -32,7 +31,7 @@ export async function lookUp(
         }),
       )
     },
-    timerMs(Date.now() + timeoutMs),
+    Math.min(timeoutMs, longestTimerMs),
   )
   const aborted = (): void => late.reject(new RunEnding('aborted'))
   ctx.signal.addEventListener('abort', aborted, { once: true })

@@ -34,7 +34,7 @@ export function answerEntries(
         kind: 'approval',
         reason: ask.reason,
         ...(ask.evidence !== undefined && { evidence: toJson(ask.evidence) }),
-        ...(ask.expiresInMs !== undefined && { deadline: Date.now() + ask.expiresInMs }),
+        ...(ask.expiresInMs !== undefined && { deadline: place.clock.now() + ask.expiresInMs }),
         // The readers of the answer receive its data.
         about: { effect: 'egress', roles: {}, label: message.label ?? trustedLabel },
       }),
@@ -80,7 +80,7 @@ function repairEntries(
     return [
       newEntry(place, id, {
         type: 'message',
-        message: { id, role: 'user', content, label, agent: place.agent, createdAt: Date.now(), purpose },
+        message: { id, role: 'user', content, label, agent: place.agent, createdAt: place.clock.now(), purpose },
         via: 'system',
       }),
     ]

@@ -84,7 +84,7 @@ export function closingMessage(
       content,
       ...(partial?.label && { label: partial.label }),
       agent: place.agent,
-      createdAt: Date.now(),
+      createdAt: place.clock.now(),
       ...(error && { error }),
       ...(content.length > 0 && { partial: true }),
       ...(attempt === undefined && { purpose: 'closing' }),

@@ -23,7 +23,7 @@ export function approvalWait(
     callId: call.part.callId,
     reason: ask.reason,
     ...(ask.evidence !== undefined && { evidence: toJson(ask.evidence) }),
-    ...(ask.expiresInMs !== undefined && { deadline: Date.now() + ask.expiresInMs }),
+    ...(ask.expiresInMs !== undefined && { deadline: place.clock.now() + ask.expiresInMs }),
     ...(ask.sticky && { sticky: ask.sticky }),
     ...(batch !== undefined && { batch }),
     ...(about && { about }),
@@ -44,7 +44,7 @@ export function remoteWait(
     state,
     call,
     'remote',
-    withinMs === Number.POSITIVE_INFINITY ? {} : { deadline: Date.now() + withinMs },
+    withinMs === Number.POSITIVE_INFINITY ? {} : { deadline: state.clock.now() + withinMs },
   )
 }
 
@@ -97,7 +97,7 @@ export function parkingWait(state: SessionState, call: CallState, token: string,
     reason: message,
     ...(schema && { schema }),
     ...(approves && { approves }),
-    ...(Number.isFinite(withinMs) && { deadline: Date.now() + withinMs }),
+    ...(Number.isFinite(withinMs) && { deadline: state.clock.now() + withinMs }),
   })
 }
 

@@ -136,7 +136,8 @@ export function inputFor(
 /** Returns the task of a child, labelled with everything that the caller has read. The spawner has validated the input. */
 function taskOf({ ctx, call }: ContextBoundary, { id, agent }: ContextTransfer, input: Input): readonly Message[] {
   const label = joinLabels(call.label, compositeStateOf(call).label)
-  return messagesOf(input, `${id}.task`, { name: agent, allowSystemMessages: true }).map((message) => ({
+  const { store } = ctx.agent
+  return messagesOf(input, `${id}.task`, { name: agent, allowSystemMessages: true, store }).map((message) => ({
     ...scrubMessage(ctx.secrets.scrubber, message),
     label: joinLabels(labelOf(message), label),
   }))
@@ -204,7 +205,7 @@ export async function resultBack(
   if (!isJudged(boundary)) return result
   // Messages of an unfinished child were not checked, so they are left out.
   if (result.status !== 'completed') return Object.assign(reportOf(result, []), endOf(result))
-  const answer = answerOf(child, result, label)
+  const answer = answerOf(boundary.ctx, child, result, label)
   const back = await outputFrom(boundary, child, turns ? turnsOf(result, answer) : [answer], label)
   if ('refused' in back) {
     return Object.assign(reportOf(result, []), { status: 'failed' as const, error: back.refused })
@@ -227,11 +228,17 @@ function endOf(
   return result.status === 'failed' ? { status: 'failed', error: result.error } : { status: result.status }
 }
 
-function answerOf({ id, agent }: ContextTransfer, { output, messages }: RunResult<unknown>, label: Label): Message {
+function answerOf(
+  ctx: RunContext,
+  { id, agent }: ContextTransfer,
+  { output, messages }: RunResult<unknown>,
+  label: Label,
+): Message {
   const json = toJson(output)
   const last = messages.findLast(({ role }) => role === 'assistant')
   const content = typeof json === 'string' ? json : JSON.stringify(json)
-  return { ...messageOf({ role: 'assistant', content }, `${id}.answer`, label, agent), createdAt: last?.createdAt ?? 0 }
+  const answer = messageOf({ role: 'assistant', content }, ctx.state.clock, `${id}.answer`, label, agent)
+  return { ...answer, createdAt: last?.createdAt ?? 0 }
 }
 
 /** Returns all text turns of the child, its answer last. */

@@ -89,14 +89,14 @@ export function recordedAuthorization({ asks, deny, with: messages }: FlowAuthor
 }
 
 function rewritten(
-  { secrets }: RunContext,
+  { secrets, state }: RunContext,
   messages: readonly MessageInit[],
   key: string,
   { kind, to, label }: Flow,
 ): readonly Message[] {
   // Answers are assistant messages; requests are user messages.
   const role = kind === 'return' || kind === 'tool-out' || kind === 'fanout-out' ? 'assistant' : 'user'
-  const whole = messages.map((init, index) => messageOf({ role, ...init }, `${key}/${index}`, label, to))
+  const whole = messages.map((init, index) => messageOf({ role, ...init }, state.clock, `${key}/${index}`, label, to))
   return applyFilter({ kind: 'full' }, whole).map((message) => scrubMessage(secrets.scrubber, message))
 }
 

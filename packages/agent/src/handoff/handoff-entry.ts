@@ -1,4 +1,4 @@
-import type { Json, Label, Message, NewEntry } from '@provost/core'
+import type { Json, Label, Message, NewEntry, Clock } from '@provost/core'
 import { toErrorInfo, trustedLabel } from '@provost/core'
 
 import { resolvedAgentOf } from '../definition/agent-registry.ts'
@@ -77,6 +77,7 @@ export function handoffEntries(
   const output = { type: 'text', value: `${handoff.to} goes on with the conversation.` } as const
   const result = { ...toolCall(agent, call), outcome: 'ok', via: 'executed', output, label: trustedLabel } as const
   const note = noteTo(
+    state.clock,
     handoff,
     state.agent,
     { callId: call.part.callId, args: verdict.proceed, label: call.label },
@@ -107,6 +108,7 @@ export function transferredContextAt(
  * @param rewritten whether a hook replaced the payload: the note then leaves out the message of the caller's model.
  */
 export function noteTo(
+  clock: Clock,
   { to, mode }: Handoff,
   from: string,
   { callId, args, label }: { readonly callId: string; readonly args: Json; readonly label: Label },
@@ -118,7 +120,7 @@ export function noteTo(
       ? `${from} asks you, ${to}, for an answer to this, and goes on with it.`
       : `${from} handed the conversation over to you, ${to}.`
   const text = `${what}${message && ` What ${from} says: ${message}`}`
-  return messageOf({ content: text }, `${callId}/note`, message ? label : trustedLabel, to, 'handoff-note')
+  return messageOf({ content: text }, clock, `${callId}/note`, message ? label : trustedLabel, to, 'handoff-note')
 }
 
 function handoffEntry(

@@ -22,7 +22,13 @@ export function returnHandoffOf(ctx: RunContext, call: CallState): ReturnHandoff
   const { entry, messages } = returnHandoff
   const { callId } = call.part
   return async (compositeContext) => {
-    const note = noteTo(handoff, entry.from, { callId, args: call.args, label: call.label }, entry.with !== undefined)
+    const note = noteTo(
+      ctx.state.clock,
+      handoff,
+      entry.from,
+      { callId, args: call.args, label: call.label },
+      entry.with !== undefined,
+    )
     // The timestamp of the entry makes the input the same on every resume.
     const input = [...messages, { ...note, createdAt: entry.at }]
     const result = await compositeContext.spawn(targetOf(handoff), input, { key })
@@ -44,6 +50,7 @@ async function judgeReturn(
   const label = labelOfChild(ctx, callId, handoff.to)
   const answer = messageOf(
     { role: 'assistant', content: typeof output === 'string' ? output : JSON.stringify(output) },
+    ctx.state.clock,
     positionId(ctx.id, ctx.step, 'message', `${callId}/return`),
     label,
     handoff.to,

@@ -56,7 +56,7 @@ export async function authorizeTransfer(
 /** Returns the flow that hooks check: everything that the target would receive, the caller's note included. */
 function flowOf({ state, agent }: RunContext, call: ToolCall, handoff: Handoff, crossed: TransferResult): Flow {
   const { messages, label } = transferredContextAt(state, agent, crossed)
-  const note = noteTo(handoff, state.agent, { ...call, args: call.input }, crossed.with !== undefined)
+  const note = noteTo(state.clock, handoff, state.agent, { ...call, args: call.input }, crossed.with !== undefined)
   return {
     kind: 'transfer',
     from: state.agent,

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import type {
   Extension,
   GenerateRequest,
@@ -12,7 +10,7 @@ import type {
   ModelSettings,
   StandardSchemaV1,
 } from '@provost/core'
-import { ProvostError, addUsage, checkOptions, joinLabels, labelOf, positionId, textOf } from '@provost/core'
+import { ProvostError, addUsage, checkOptions, joinLabels, labelOf, positionId, sleep, textOf } from '@provost/core'
 import type { ModelAnswer } from '@provost/provider'
 import {
   callModel,
@@ -73,6 +71,7 @@ async function generated(
     callModel(
       {
         model,
+        clock: state.clock,
         prompt: prompt.build(),
         label,
         signal,
@@ -117,7 +116,8 @@ async function generated(
       if (answer.error instanceof ProvostError && answer.error.code === 'clearance-denied') throw answer.error
       throw new ProvostError(answer.fault.class, answer.fault.message, { cause: answer.error })
     }
-    await sleep(delay, undefined, { signal })
+    await sleep(state.clock, delay, signal)
+    signal.throwIfAborted()
   }
 
   function admitted(callId: string, attempt: number): MaybePromise<ModelSettings> {
@@ -151,10 +151,12 @@ function checkRequest(request: Request): void {
 }
 
 function promptOf(ctx: RunContext, { prompt, system }: Request, shown: Label | undefined): readonly Message[] {
-  const known = shown ? joinLabels(ctx.state.viewLabel, shown) : ctx.state.viewLabel
   const inits: MessageInit[] = system === undefined ? [] : [{ role: 'system', content: system }]
   inits.push(...(typeof prompt === 'string' ? [{ content: prompt }] : prompt))
-  return inits.map((init, index) => messageOf(init, `generated/${index}`, init.role === 'system' ? undefined : known))
+  const { clock, viewLabel } = ctx.state
+  const known = shown ? joinLabels(viewLabel, shown) : viewLabel
+  const labelFor = ({ role }: MessageInit): Label | undefined => (role === 'system' ? undefined : known)
+  return inits.map((init, index) => messageOf(init, clock, `generated/${index}`, labelFor(init)))
 }
 
 /** Returns the text, or its value by the schema. The overloads of `ctx.generate` give the type. */

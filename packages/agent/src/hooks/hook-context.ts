@@ -145,7 +145,7 @@ function fixedContext(extension: Extension, ctx: RunContext): FixedContext {
     generate: (request: Parameters<HookContext['generate']>[0]) => generate(ctx, extension, request),
     report: (thrown, listener) => report(ctx, thrown, { kind: 'listener', name: listener }),
     stop: (code, message, hint) => ({ stop: { code, message, ...(hint !== undefined && { hint }) } }),
-    now: () => Date.now(),
+    now: () => state.clock.now(),
     uuid: () => randomUUID(),
   }
 }

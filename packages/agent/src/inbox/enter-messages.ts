@@ -1,4 +1,4 @@
-import type { Label, MaybePromise, Message, MessageInit, NewEntry } from '@provost/core'
+import type { Clock, Label, MaybePromise, Message, MessageInit, NewEntry } from '@provost/core'
 import { joinLabels, labelOf } from '@provost/core'
 
 import { runHooks } from '../hooks/run-hooks.ts'
@@ -27,7 +27,7 @@ export async function enterMessages(
     const id = `${key}/entry/${entries.length}`
     entries.push(newEntry(place, id, { type: 'message', message: entered, via }))
     if (tail.length > 0) {
-      const { label } = tailMessages(tail, entered.id)
+      const { label } = tailMessages(tail, place.clock, entered.id)
       entries.push(newEntry(place, `${id}/tail`, { type: 'tail', hash: '', label, with: tail }))
     }
   }
@@ -42,11 +42,14 @@ interface Entered {
 
 function throughHooks(scope: RunContext, message: Message): MaybePromise<Entered> {
   const unchanged: Entered = { entered: message, tail: [] }
+  const { clock } = scope.state
   return runHooks(scope, 'input', unchanged, {
     shown: ({ entered }) => labelOf(entered),
     call: (hook, ctx, { entered }) => hook(entered, ctx),
     answered: ({ message: other, tail }, { entered, tail: before }) => ({
-      entered: other ? messageOf({ role: entered.role, ...other }, entered.id, entered.label, entered.agent) : entered,
+      entered: other
+        ? messageOf({ role: entered.role, ...other }, clock, entered.id, entered.label, entered.agent)
+        : entered,
       tail: tail ? [...before, ...tail] : before,
     }),
   })
@@ -55,9 +58,10 @@ function throughHooks(scope: RunContext, message: Message): MaybePromise<Entered
 /** Returns the complete messages of a tail, and their joined label. */
 export function tailMessages(
   tail: readonly MessageInit[],
+  clock: Clock,
   key: string,
 ): { messages: readonly Message[]; label: Label } {
-  const messages = tail.map((init, index) => messageOf(init, `${key}/tail/${index}`))
+  const messages = tail.map((init, index) => messageOf(init, clock, `${key}/tail/${index}`))
   return { messages, label: joinedLabelOf(messages) }
 }
 

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
 
 import type { LeaseTerms, SessionStore } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import { clockOf, every, longestTimerMs, ProvostError } from '@provost/core'
 
 import type { Lease } from '../types/log.ts'
-
-const longestTimerMs = 2 ** 31 - 1
 
 /**
  * Takes the lease of a log and renews it in the background.
@@ -22,7 +20,8 @@ export async function holdLease(
   of?: 'part',
 ): Promise<Lease | undefined> {
   const owner = randomUUID()
-  const asked = performance.now()
+  const clock = clockOf(store)
+  const asked = clock.elapsed()
   const terms: LeaseTerms = of === 'part' ? { part: true } : {}
   // An ephemeral store ends with the process, so its leases never expire.
   const lease = await store.lease(log, owner, store.ephemeral ? Number.POSITIVE_INFINITY : ttlMs, terms)
@@ -42,14 +41,14 @@ export async function holdLease(
   let isSteady = false
 
   async function renew(): Promise<void> {
-    const began = performance.now()
+    const began = clock.elapsed()
     const renewed = await store.lease(log, owner, ttlMs, isSteady ? { ...terms, steady: true } : terms)
     if (renewed !== 'busy' && renewed.fence === fence) {
       until = Math.max(until, began + ttlMs)
       return
     }
     lost = true
-    clearInterval(renewal)
+    renewal.cancel()
     // The lease was free again, but another writer held it meanwhile: the state of this writer is stale.
     if (renewed !== 'busy') await releaseLease(store, log, renewed.fence)
   }
@@ -60,7 +59,9 @@ export async function holdLease(
   }
 
   // The next append detects a failed renewal: the store rejects an old fence.
-  const renewal = setInterval(() => void renew().catch(() => {}), Math.min(ttlMs / 3, longestTimerMs)).unref()
+  const renewal = every(clock, Math.min(ttlMs / 3, longestTimerMs), () => void renew().catch(() => {}), {
+    background: true,
+  })
   return {
     fence,
     takeovers,
@@ -69,9 +70,9 @@ export async function holdLease(
       isSteady = true
       if (takeovers > 0) await renew()
     },
-    confirm: () => (!lost && performance.now() < until ? undefined : ask()),
+    confirm: () => (!lost && clock.elapsed() < until ? undefined : ask()),
     release() {
-      clearInterval(renewal)
+      renewal.cancel()
       return releaseLease(store, log, fence)
     },
   }

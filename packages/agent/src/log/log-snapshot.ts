@@ -1,4 +1,4 @@
-import type { Entry, SessionStore } from '@provost/core'
+import type { Clock, Entry, SessionStore } from '@provost/core'
 
 import { createEventProjection } from '../events/event-projection.ts'
 import { muted } from '../events/muted.ts'
@@ -7,8 +7,8 @@ import { emptySessionState } from '../state/session-state.ts'
 import type { LogSnapshot } from '../types/log.ts'
 
 /** Returns the snapshot of a log before its first entry. */
-export function logSnapshot(sessionId: string): LogSnapshot {
-  const state = emptySessionState()
+export function logSnapshot(sessionId: string, clock?: Clock): LogSnapshot {
+  const state = emptySessionState(clock)
   return { state, projection: createEventProjection(sessionId, state) }
 }
 

@@ -1,5 +1,5 @@
 import type { Entry, EventPayloads, EventType, NewEntry, Scrubber, SessionStore } from '@provost/core'
-import { ProvostError, deepFreeze, scrubEntry, scrubPayload, uncheckedAppend } from '@provost/core'
+import { ProvostError, clockOf, deepFreeze, scrubEntry, scrubPayload, uncheckedAppend } from '@provost/core'
 
 import { storeFailure } from '../control/failure-source.ts'
 import { yieldForBytes } from '../control/paced-work.ts'
@@ -52,12 +52,13 @@ export interface LogWriterOptions {
 export function openLogWriter(
   options: LogWriterOptions,
   past: Iterable<Entry>,
-  snapshot: LogSnapshot = logSnapshot(options.sessionId),
+  snapshot: LogSnapshot = logSnapshot(options.sessionId, clockOf(options.store)),
 ): LogWriter {
   const { store, log, lease, eventBus, scrubber, meter } = options
   const { fence } = lease
   const append = uncheckedAppend(store)
   const { state, projection } = snapshot
+  const { clock } = state
   /** Whether the writer works between runs: its entries need no run start. */
   const between = options.runId === options.sessionId
   const early: NewEntry[] = []
@@ -170,7 +171,9 @@ export function openLogWriter(
   }
 
   function entryContext(): EntryContext {
-    return state.run?.id === options.runId ? placeOf(state) : { runId: options.runId, step: 0, agent: options.agent }
+    return state.run?.id === options.runId
+      ? placeOf(state)
+      : { runId: options.runId, step: 0, agent: options.agent, clock }
   }
 
   const begin = (entries: readonly NewEntry[]): Promise<AppendResult> => enqueue([...entries, ...once(early.splice(0))])
@@ -187,7 +190,7 @@ export function openLogWriter(
       const [step, agent] = state.run?.id === runId ? [state.run.step, state.agent] : [0, options.agent]
       const id = `${log}:${state.offset}~${passing++}`
       const known = scrubber.empty ? payload : scrubPayload(scrubber, payload)
-      eventBus.emit(id, { runId, step: at ?? step, agent, at: Date.now() }, type, known, by)
+      eventBus.emit(id, { runId, step: at ?? step, agent, at: clock.now() }, type, known, by)
     }
 
   return {

@@ -27,7 +27,7 @@ import type { Driver, Loop, LoopDriver, ReadyCall } from './driver.ts'
 export async function startLoop(agent: Agent<unknown, never>, driver: LoopDriver, input: Input): Promise<Loop> {
   const loop = resumeLoop(agent, driver, [])
   const { name, manifest } = loop.entryAgent
-  const place = { runId: uuidv7(), step: 0, agent: name }
+  const place = { runId: uuidv7(), step: 0, agent: name, clock: loop.state.clock }
   const messages = messagesOf(input, positionId(place.runId, 0, 'message', 'input'), loop.entryAgent)
   await loop.driver.append([
     newEntry(place, `${place.runId}/started`, { type: 'run', op: 'started', manifest }),

@@ -37,7 +37,7 @@ function requestOf(state: SessionState, agent: ResolvedAgent, options: StepReque
   const request = {
     model: overridden ? modelName(spec) : agent.modelName,
     spec,
-    label: tail.length > 0 ? joinLabels(label, tailMessages(tail, 'tail').label) : label,
+    label: tail.length > 0 ? joinLabels(label, tailMessages(tail, state.clock, 'tail').label) : label,
     tail: Object.freeze([...(state.run?.ephemeralMessages ?? []), ...tail]),
     tools: tools ? namedTools(agent, tools) : agent.offered,
     params: settings ? { ...agent.settings, ...settings } : agent.settings,

@@ -1,9 +1,10 @@
-import type { Label, Message, MessageInit, MessagePurpose, Part } from '@provost/core'
+import type { Clock, Label, Message, MessageInit, MessagePurpose, Part } from '@provost/core'
 import { deepFreeze, fillLabel, toJson, trustedLabel } from '@provost/core'
 
 /** Returns a complete message for one of a user or a hook; with a purpose, for one of the runtime. */
 export function messageOf(
   init: MessageInit,
+  clock: Clock,
   id: string,
   label: Label = trustedLabel,
   agent?: string,
@@ -15,7 +16,7 @@ export function messageOf(
     content: partsOf(init.content),
     label: fillLabel(init.label, label),
     ...(agent !== undefined && { agent }),
-    createdAt: Date.now(),
+    createdAt: clock.now(),
     ...(purpose && { purpose }),
     ...(init.data !== undefined && { data: toJson(init.data) }),
   })

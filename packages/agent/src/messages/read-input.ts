@@ -1,5 +1,16 @@
-import type { Input, Label, LabelInit, Message, ModelMessage, Part, UserContentPart } from '@provost/core'
+import type {
+  Input,
+  Label,
+  LabelInit,
+  Message,
+  ModelMessage,
+  Part,
+  UserContentPart,
+  Clock,
+  SessionStore,
+} from '@provost/core'
 import {
+  clockOf,
   ProvostError,
   deepFreeze,
   fillLabel,
@@ -29,9 +40,10 @@ export function messagesOf(
   taken: (id: string) => boolean = () => false,
 ): readonly Message[] {
   const { name: agent } = to
+  const clock = clockOf(to.store)
   if (typeof input === 'string') {
     if (input.trim() === '') throw invalidInput('empty text')
-    return [messageOf({ content: input }, `${key}/0`, trustedLabel, agent)]
+    return [messageOf({ content: input }, clock, `${key}/0`, trustedLabel, agent)]
   }
   if (!Array.isArray(input)) throw invalidInput(input === null ? 'null' : typeof input)
   if (input.every(isUserContentPart) && !input.every(isPart)) {
@@ -40,11 +52,11 @@ export function messagesOf(
   // A copy: the caller's value is not frozen.
   const items = jsonItems(input)
   if (items.length === 0) throw invalidInput('empty list')
-  if (items.every(isPart)) return [messageOf({ content: items }, `${key}/0`, trustedLabel, agent)]
+  if (items.every(isPart)) return [messageOf({ content: items }, clock, `${key}/0`, trustedLabel, agent)]
   const messages = items.every(isMessage)
     ? items
     : items.every(isModelMessage) && !items.some(isMessage)
-      ? importMessages(input.filter(isModelMessage), key, agent)
+      ? importMessages(input.filter(isModelMessage), clock, key, agent)
       : undefined
   if (!messages) throw invalidInput('list of mixed or unknown values')
   checkSystem(messages, to)
@@ -65,8 +77,10 @@ export function historyOf(
 ): { readonly messages: readonly Message[]; readonly repairs: readonly string[] } {
   if (!Array.isArray(history)) throw invalidInput(typeof history)
   const { name: agent } = to
+  const clock = clockOf(to.store)
   const foreign = importMessages(
     history.filter((item) => !isMessage(item) && isModelMessage(item)),
+    clock,
     key,
     agent,
   ).values()
@@ -111,14 +125,19 @@ export function jsonItems(input: readonly unknown[]): readonly unknown[] {
   return Array.isArray(copy) ? copy : []
 }
 
-export function importMessages(messages: readonly ModelMessage[], key: string, agent: string): readonly Message[] {
+export function importMessages(
+  messages: readonly ModelMessage[],
+  clock: Clock,
+  key: string,
+  agent: string,
+): readonly Message[] {
   return convertModelMessages(messages).map(({ role, content }, index) => ({
     id: `${key}/${index}`,
     role,
     content: content.map((part) => prefixCallId(part, key)),
     label: labelIn(messages[index], defaultLabel({ role })),
     agent,
-    createdAt: Date.now(),
+    createdAt: clock.now(),
     ...dataOf(messages[index]),
   }))
 }
@@ -201,6 +220,8 @@ export function invalidInput(got: string, cause?: unknown): ProvostError {
 export interface Recipient {
   readonly name: string
   readonly allowSystemMessages: boolean
+  /** Its clock dates the messages. */
+  readonly store: Pick<SessionStore, 'clock'>
 }
 
 /** Rejects system messages: models obey them, so a history from elsewhere must not contain any. */

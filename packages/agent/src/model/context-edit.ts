@@ -35,7 +35,7 @@ async function applyEdit(ctx: RunContext, place: EntryContext, edit: ViewEdit, b
   const purpose = edit.compacted ? 'summary' : 'edit'
   const messages = edit.with.map((init, index) => {
     const old = 'id' in init ? known.get(init.id) : undefined
-    if (!old) return messageOf(init, `${key}/${index}`, label, place.agent, purpose)
+    if (!old) return messageOf(init, place.clock, `${key}/${index}`, label, place.agent, purpose)
     // Each old message may return once: message ids are unique.
     known.delete(old.id)
     return old === init ? old : rewritten(old, init)

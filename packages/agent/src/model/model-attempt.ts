@@ -11,6 +11,7 @@ import type { StepRequest } from '../types/orchestrator.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { RunEnding } from '../types/run-ending.ts'
+import type { SessionState } from '../types/session-state.ts'
 import type { PreparedRequest } from './model-request.ts'
 import { sentLabel } from './model-request.ts'
 import type { StreamEvents } from './stream-events.ts'
@@ -41,7 +42,7 @@ export async function attemptModel(
   const name = modelName(model)
   const messageId = positionId(id, step, 'message', ctx.attempt)
   const key = `${id}/${step}`
-  const tail = request.tail.length > 0 ? tailMessages(request.tail, key) : undefined
+  const tail = request.tail.length > 0 ? tailMessages(request.tail, ctx.state.clock, key) : undefined
   const shown = [...(tail ? [tail.label] : []), ...(agent.reading ? [agent.reading] : [])]
   const label = shown.length > 0 ? joinLabels(ctx.state.viewLabel, ...shown) : ctx.state.viewLabel
   const sent = sentLabel(ctx, request.tail)
@@ -54,7 +55,7 @@ export async function attemptModel(
     content: [],
     label,
     agent: ctx.state.agent,
-    createdAt: Date.now(),
+    createdAt: ctx.state.clock.now(),
   }
   const responseFormat = output === undefined ? agent.responseFormat : formatOf(output)
   const call = (): Promise<ModelAnswer> =>
@@ -72,6 +73,7 @@ export async function attemptModel(
         tools: request.tools,
         ...(responseFormat && { responseFormat }),
         signal: ctx.signal,
+        clock: ctx.state.clock,
         inputTokens: () => requestTokens(ctx, request),
         callId: (index) => positionId(id, step, 'call', index),
         ...(agent.toolName && { toolName: agent.toolName }),
@@ -102,7 +104,7 @@ export async function attemptModel(
   // Secrets in arguments stay tokens for hashes, hooks and the log. Only the executor restores them.
   const parts = scrubParts(ctx.secrets.scrubber, given.parts)
   const answer = parts === given.parts ? given : { ...given, parts }
-  const message = assistantMessage(ctx.state.agent, messageId, label, parts)
+  const message = assistantMessage(ctx.state, messageId, label, parts)
   // Kept as partial if the run ends before the answer is recorded, unless a hook holds it back.
   if (parts.length > 0 && !request.hold) ctx.partialMessage = message
   return { model: name, message, answer, sent, pieces }
@@ -112,7 +114,7 @@ export async function attemptModel(
 export function requestTokens(ctx: RunContext, { tail }: Pick<PreparedRequest, 'tail'>): number {
   // The run's own tail is counted with the messages; hooks append to it.
   const added = tail.slice(ctx.state.run?.ephemeralMessages.length ?? 0)
-  const beside = added.length > 0 ? tailMessages(added, ctx.id).messages : []
+  const beside = added.length > 0 ? tailMessages(added, ctx.state.clock, ctx.id).messages : []
   return beside.reduce(
     (sum, message) => sum + messageTokens(message),
     ctx.contextSize.messages(ctx) + ctx.contextSize.overhead(ctx),
@@ -124,9 +126,9 @@ function formatOf(output: NonNullable<StepRequest['output']>): ResolvedAgent['re
   return output === 'text' ? undefined : { schema: jsonSchemaOf(output), name: 'output' }
 }
 
-function assistantMessage(agent: string, id: string, view: Label, spoken: readonly Part[]): Message {
+function assistantMessage({ agent, clock }: SessionState, id: string, view: Label, spoken: readonly Part[]): Message {
   const [parts, label] = withProviderResults(spoken, view)
-  const message = { id, role: 'assistant', content: parts, label, agent, createdAt: Date.now() } as const
+  const message = { id, role: 'assistant', content: parts, label, agent, createdAt: clock.now() } as const
   // Providers reject an assistant message that ends with reasoning.
   const last = parts.at(-1)?.type
   return last === 'reasoning' || last === 'reasoning-file' ? { ...message, partial: true } : message

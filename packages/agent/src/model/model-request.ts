@@ -60,7 +60,7 @@ const withView = liveFields<RunContext, Seen, Pick<ModelRequest, 'tail'>>({
 export function sentLabel(ctx: RunContext, tail: readonly MessageInit[]): Label {
   const { state, instructions, systemTexts, agent } = ctx
   const labels = [state.viewLabel]
-  if (tail.length > 0) labels.push(tailMessages(tail, ctx.id).label)
+  if (tail.length > 0) labels.push(tailMessages(tail, state.clock, ctx.id).label)
   if (agent.reading) labels.push(agent.reading)
   if (instructions !== '' || systemTexts.length > 0 || agent.tools.size > 0) labels.push(trustedLabel)
   return labels.length > 1 ? joinLabels(...labels) : state.viewLabel

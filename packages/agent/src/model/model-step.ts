@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import type { FailedAttempt, MaybePromise, MessageInit, NewEntry, OneModel } from '@provost/core'
-import { isPromise, positionId } from '@provost/core'
+import { isPromise, positionId, sleep } from '@provost/core'
 import type { AnyModel } from '@provost/provider'
 import { chooseModel, modelName, resolveModel } from '@provost/provider'
 
@@ -80,7 +78,7 @@ export async function askModel(
       const { afterMs } = remedy
       logWriter.emit('model.retry', { model: name, attempt: ctx.attempt, afterMs, class: failed.class }, ctx.step)
       // An abort ends the wait; the check below then ends the run.
-      await sleep(afterMs, undefined, { signal: ctx.signal }).catch(() => {})
+      await sleep(ctx.state.clock, afterMs, ctx.signal)
     } else {
       ctx.viewTrigger = 'overflow'
       await cutView(ctx, place)
@@ -144,7 +142,7 @@ async function compactOnRequest(
 }
 
 function tailEntry(place: EntryContext, tail: readonly MessageInit[], nth: number): NewEntry {
-  const { messages, label } = tailMessages(tail, `${place.runId}/${place.step}`)
+  const { messages, label } = tailMessages(tail, place.clock, `${place.runId}/${place.step}`)
   const hash = hashJson(messages.map(({ role, content }) => ({ role, content: JSON.stringify(content) })))
   return newEntry(place, positionId(place.runId, place.step, 'tail', nth), { type: 'tail', hash, label })
 }

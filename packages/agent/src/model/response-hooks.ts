@@ -80,7 +80,7 @@ function throughHooks(ctx: RunContext, spoken: Message): MaybePromise<Judged> {
       if ('repair' in answer) return { ...before, repair: repair ?? { content: answer.repair } }
       if (!('message' in answer)) throw invalidAnswer(by, 'model.response')
       const other = { role: 'assistant', ...answer.message } as const
-      return { ...before, message: messageOf(other, message.id, message.label, message.agent) }
+      return { ...before, message: messageOf(other, ctx.state.clock, message.id, message.label, message.agent) }
     },
   })
 }

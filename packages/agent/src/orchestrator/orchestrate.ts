@@ -198,7 +198,14 @@ async function say(turn: OrchestratorTurn, content: string, label: LabelInit | u
   if (known) return { value: known }
   const id = orchestratorMessageId(state, key)
   const place = placeOf(state)
-  const message = messageOf({ content }, id, fillLabel(label, state.viewLabel), place.agent, 'orchestrator')
+  const message = messageOf(
+    { content },
+    state.clock,
+    id,
+    fillLabel(label, state.viewLabel),
+    place.agent,
+    'orchestrator',
+  )
   await loop.driver.append([newEntry(place, id, { type: 'message', message, via: 'system' })])
   return { value: message }
 }
@@ -246,7 +253,7 @@ async function openCall(
   const callId = positionId(place.runId, place.step, 'call', 0)
   const part = { type: 'tool-call', callId, toolCallId: callId, toolName, input } as const
   const init: MessageInit = { role: 'assistant', content: [part] }
-  const message = messageOf(init, id, fillLabel(label, state.viewLabel), place.agent, 'orchestrator')
+  const message = messageOf(init, state.clock, id, fillLabel(label, state.viewLabel), place.agent, 'orchestrator')
   await driver.append([newEntry(place, id, { type: 'message', message, via: 'system' })])
   return undefined
 }

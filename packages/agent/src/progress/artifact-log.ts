@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import type { Confidentiality, Entry, NewEntry, SessionStore } from '@provost/core'
-import { confidentialities, isRecord, ProvostError } from '@provost/core'
+import { clockOf, confidentialities, isRecord, ProvostError, sleep } from '@provost/core'
 
 import { holdLease } from '../log/lease.ts'
 
@@ -129,12 +127,13 @@ function isKnownRun(known: Known, entry: NewEntry): boolean {
 }
 
 async function leaseOf(store: SessionStore, log: string): Promise<{ fence: number; release(): Promise<void> }> {
-  const until = performance.now() + patienceMs
+  const clock = clockOf(store)
+  const until = clock.elapsed() + patienceMs
   for (let pause = 5; ; pause = Math.min(pause * 2, 200)) {
     const lease = await holdLease(store, log, leaseMs, 'part')
     if (lease) return lease
-    if (performance.now() > until) throw busy(log)
-    await sleep(pause + Math.random() * pause)
+    if (clock.elapsed() > until) throw busy(log)
+    await sleep(clock, pause + Math.random() * pause)
   }
 }
 

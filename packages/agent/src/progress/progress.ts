@@ -1,9 +1,10 @@
 import type { KnownKeys, NewEntry, SessionStore } from '@provost/core'
-import { ProvostError, checkOptions, confidentialities, isRecord } from '@provost/core'
+import { ProvostError, checkOptions, clockOf, confidentialities, isRecord } from '@provost/core'
 
 import { newEntry } from '../state/entry.ts'
 import { currentRun } from '../tree/async-context.ts'
 import type { Progress, ProgressArtifact, ProgressFilter, ProgressMeta } from '../types/agent.ts'
+import type { EntryContext } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { StoredArtifact } from './artifact-log.ts'
@@ -31,7 +32,7 @@ export function progressOf(planned: () => ResolvedAgent): Progress {
       const blob = await store.putBlob(bytes)
       const id = `${ctx?.id ?? agentLog(name)}/progress/${encodeURIComponent(scrubbed.role)}/${seq}`
       const artifact = { ...scrubbed, id, seq, confidentiality: level, blob, bytes: bytes.byteLength }
-      const place = { runId: ctx?.id ?? '', step: ctx?.step ?? 0, agent: name }
+      const place = { runId: ctx?.id ?? '', step: ctx?.step ?? 0, agent: name, clock: clockOf(store) }
       const log = ctx ? runLog(ctx.id) : agentLog(name)
       // Record the log's name in the run first, so that a deletion of the session finds it.
       if (ctx) await belongsTo(ctx, log)
@@ -83,7 +84,7 @@ async function belongsTo(ctx: RunContext, log: string): Promise<void> {
   named.add(ctx)
 }
 
-function entryOf(place: { runId: string; step: number; agent: string }, id: string, data: StoredData): NewEntry {
+function entryOf(place: EntryContext, id: string, data: StoredData): NewEntry {
   return newEntry(place, id, { type: 'ext', name: 'progress', key: id, data: { ...data } })
 }
 

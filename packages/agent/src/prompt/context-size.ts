@@ -1,4 +1,4 @@
-import type { Message, MessageInit } from '@provost/core'
+import type { Message, MessageInit, Clock } from '@provost/core'
 import { estimateTokens, messageTokens } from '@provost/provider'
 
 import { messageOf } from '../messages/message.ts'
@@ -23,9 +23,9 @@ export function createContextSize(): ContextSize {
     return system.tokens
   }
 
-  function ofTail(init: MessageInit): number {
+  function ofTail(clock: Clock, init: MessageInit): number {
     let message = tails.get(init)
-    if (!message) tails.set(init, (message = messageOf(init, 'tail')))
+    if (!message) tails.set(init, (message = messageOf(init, clock, 'tail')))
     return messageTokens(message)
   }
 
@@ -40,7 +40,7 @@ export function createContextSize(): ContextSize {
     },
     overhead(ctx) {
       let tokens = ofSystem(ctx) + toolTokens(ctx.agent)
-      for (const init of ctx.state.run?.ephemeralMessages ?? []) tokens += ofTail(init)
+      for (const init of ctx.state.run?.ephemeralMessages ?? []) tokens += ofTail(ctx.state.clock, init)
       return tokens
     },
   }

@@ -75,6 +75,7 @@ function invalidConversion(own: unknown, { id, role }: Message): ProvostError {
 export function systemMessages(ctx: RunContext): readonly Message[] {
   const { instructions, systemTexts, state } = ctx
   const texts = instructions === '' ? systemTexts : [instructions, ...systemTexts]
-  const own = texts.length > 0 ? [messageOf({ role: 'system', content: texts.join('\n\n') }, 'instructions')] : []
+  const own =
+    texts.length > 0 ? [messageOf({ role: 'system', content: texts.join('\n\n') }, state.clock, 'instructions')] : []
   return [...own, ...(state.systemMessages.get(state.agent) ?? [])]
 }

@@ -1,4 +1,5 @@
 import type { RunResult, RunStatus } from '@provost/core'
+import { clockOf } from '@provost/core'
 
 import { sourceOf } from '../control/failure-source.ts'
 import { endPayload } from '../state/run-summary.ts'
@@ -42,7 +43,7 @@ export function unloggedFailure(
 ): LogWriter['emit'] {
   let passing = 0
   return (type, payload) => {
-    const place = { runId, step: 0, agent: agent.name, at: Date.now() }
+    const place = { runId, step: 0, agent: agent.name, at: clockOf(agent.store).now() }
     eventBus.emit(`${sessionId}:0~${passing++}`, place, type, payload)
   }
 }

@@ -18,7 +18,7 @@ import type { RunContext, RunStart } from '../types/run-context.ts'
 export function startedRun(ctx: RunContext): NewEntry {
   const { agent, options, id, state, parentRun } = ctx
   checkActive(ctx.entryAgent, state)
-  const place: EntryContext = { runId: id, step: 0, agent: agent.name }
+  const place: EntryContext = { runId: id, step: 0, agent: agent.name, clock: state.clock }
   // An open run must be resumed explicitly, not replaced by accident.
   if (state.run && (state.run.status === 'running' || state.run.status === 'suspended')) {
     throw new ProvostError('session-open', `Session ${ctx.sessionId} has a ${state.run.status} run.`, {
@@ -44,8 +44,8 @@ export async function begin(
   started: NewEntry,
   { input, token, by, data }: Extract<RunStart<unknown>, { input: Input }>,
 ): Promise<void> {
-  const { agent, id, logWriter, parentRun } = ctx
-  const place: EntryContext = { runId: id, step: 0, agent: agent.name }
+  const { agent, id, logWriter, parentRun, state } = ctx
+  const place: EntryContext = { runId: id, step: 0, agent: agent.name, clock: state.clock }
   const key = positionId(id, 0, 'message', 'input')
   const taken = token === undefined ? [] : [takenEntry(place, token, by, data)]
   // A rejected input does not enter again.
@@ -131,7 +131,7 @@ function systemEntries(scope: RunContext, place: EntryContext): MaybePromise<rea
       const inits = typeof answer === 'string' ? [{ content: answer }] : answer
       const more = inits.map((init, index) => {
         const id = positionId(place.runId, place.step, `system/${by.name}`, index)
-        const message = messageOf({ ...init, role: 'system' }, id, undefined, scope.agent.name)
+        const message = messageOf({ ...init, role: 'system' }, place.clock, id, undefined, scope.agent.name)
         return newEntry(place, id, { type: 'message', message, via: 'system' })
       })
       return [...before, ...more]

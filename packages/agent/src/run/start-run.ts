@@ -1,5 +1,5 @@
 import type { Entry, Input, RunResult } from '@provost/core'
-import { ProvostError, SessionBusyError, isPromise, toErrorInfo, uuidv7 } from '@provost/core'
+import { ProvostError, SessionBusyError, isPromise, toErrorInfo, uuidv7, clockOf } from '@provost/core'
 
 import { awaitLease, childLease } from '../children/child-lease.ts'
 import { detachCalls } from '../composite/active-calls.ts'
@@ -64,7 +64,7 @@ export function startRun<Output>(
   const events = watched ? eventBus.subscribe() : undefined
   const begun = 'resume' in start ? start.resume.cursor.sessionId : (options.sessionId ?? uuidv7())
   const sessionId = parentRun?.sessionId ?? begun
-  const snapshot = parentRun?.snapshot ?? host?.snapshot ?? logSnapshot(sessionId)
+  const snapshot = parentRun?.snapshot ?? host?.snapshot ?? logSnapshot(sessionId, clockOf(agent.store))
   const fresh = !('resume' in start) && options.sessionId === undefined
   const inbox =
     parentRun?.inbox ??
@@ -222,7 +222,7 @@ async function perform<Output>(
   }
   const ids = { sessionId, runId }
   const thrown = error instanceof RunEnding ? error.thrown : error
-  const own = ctx && (done || ctx.ownershipEntries?.length === 0) ? ctx.state : emptySessionState()
+  const own = ctx && (done || ctx.ownershipEntries?.length === 0) ? ctx.state : emptySessionState(clockOf(agent.store))
   if (own.run?.id === runId && own.run.status !== 'running')
     return runResult<Output>(agent, own, { ...ids, thrown, ...(ctx && { children: ctx.tree.childLogs }) })
   return cutOffMessage(agent, ctx?.logWriter.seal().emit ?? unloggedFailure(agent, eventBus, ids), ids, own, error)

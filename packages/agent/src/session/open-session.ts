@@ -1,5 +1,5 @@
 import type { Message, ModelMessage, NewEntry, Principal, SessionStore } from '@provost/core'
-import { ProvostError, joinLabels, labelOf, positionId, untrustedLabel, uuidv7 } from '@provost/core'
+import { ProvostError, joinLabels, labelOf, positionId, untrustedLabel, uuidv7, clockOf } from '@provost/core'
 import type { Created } from '@provost/sessions'
 import { checkSessionId, countedRead, createdBody, createdId, createdIn, isCreated } from '@provost/sessions'
 
@@ -35,9 +35,10 @@ export interface Beginning {
 export async function beginSession(agent: ResolvedAgent, store: SessionStore, beginning: Beginning): Promise<Opened> {
   const id = checkSessionId(beginning.id ?? uuidv7())
   const { principal, messages = [] } = beginning
-  const place = { runId: id, step: 0, agent: agent.name }
+  const clock = clockOf(store)
+  const place = { runId: id, step: 0, agent: agent.name, clock }
   const imported = messages.length > 0 ? importHistory(messages, place, agent) : { entries: [], repairs: [] }
-  const snapshot = logSnapshot(id)
+  const snapshot = logSnapshot(id, clock)
   const { repairs } = imported
   const created = createdBody({ agent: agent.name, ...(principal && { principal }), repairs })
   await writeBetweenRuns(store, id, agent.leaseMs, snapshot, agent.secrets.scrubber, () => {
@@ -60,7 +61,7 @@ export function reopenSession(agent: ResolvedAgent, store: SessionStore, id: str
 async function readSession(agent: ResolvedAgent, store: SessionStore, id: string): Promise<Opened> {
   const entries = await readLog(store, id)
   if (entries.length === 0) throw unknownSession(id)
-  const snapshot = logSnapshot(id)
+  const snapshot = logSnapshot(id, clockOf(store))
   applyEntries(snapshot, entries)
   const origin = originOf(snapshot.state, agent)
   if (origin.agent !== agent.name) {

@@ -1,4 +1,4 @@
-import type { NewEntry, RunResult } from '@provost/core'
+import type { ClockTimer, NewEntry, RunResult } from '@provost/core'
 
 import { dueDecisions } from '../entries/decision-entries.ts'
 import { firstInput } from '../inbox/drain.ts'
@@ -70,12 +70,13 @@ const busyMs = 1000
 export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output> {
   const { id, agent, snapshot, inbox, pendingEdits, background, writer, hasListener, track } = setup
   const { state } = snapshot
+  const { clock } = state
   let pendingInputs = createPendingInputs()
   let tree = createTree()
   /** No caller requested an automatic run, so a busy session is no failure. */
   let underway: { readonly handle: RunHandle<Output>; readonly isAutomatic: boolean } | undefined
   let last: RunResult<Output> | undefined
-  let alarm: NodeJS.Timeout | undefined
+  let alarm: ClockTimer | undefined
   let closed = false
 
   function openRun(): RunProgress | undefined {
@@ -89,7 +90,7 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     watched: boolean,
     isAutomatic = false,
   ): RunHandle<Output> {
-    clearTimeout(alarm)
+    alarm?.cancel()
     pendingInputs = createPendingInputs(pendingInputs)
     tree = createTree()
     const host: SessionBinding<Output> = {
@@ -117,7 +118,7 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     // The process with the lease handles the wait. If it dies, its lease expires before the retry.
     else if (code === 'session-busy') scheduleWake(busyMs)
     // A retry may fail again, so the run is not resumed for deadlines that have passed.
-    else if (nextDeadline(state) > Date.now()) scheduleWake()
+    else if (nextDeadline(state) > clock.now()) scheduleWake()
     // The process with the lease takes the input from the inbox.
     if (isAutomatic && (code === 'session-busy' || code === 'already-taken')) return
     last = result
@@ -128,12 +129,12 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
   }
 
   function scheduleWake(afterMs = 0): void {
-    clearTimeout(alarm)
+    alarm?.cancel()
     const first = openRun()?.status === 'suspended' ? nextDeadline(state) : Number.POSITIVE_INFINITY
     if (closed || !Number.isFinite(first)) return
-    const deadline = Math.max(first, Date.now() + afterMs)
-    alarm = setTimeout(() => background.watch(resumeWhenDue()), timerMs(deadline))
-    alarm.unref()
+    const deadline = Math.max(first, clock.now() + afterMs)
+    const due = (): void => background.watch(resumeWhenDue())
+    alarm = clock.timer(due, timerMs(clock, deadline), { background: true })
   }
 
   async function resumeWhenDue(): Promise<void> {
@@ -183,7 +184,7 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     refresh,
     scheduleWake: () => scheduleWake(),
     close() {
-      clearTimeout(alarm)
+      alarm?.cancel()
       closed = true
     },
     isClosed: () => closed,

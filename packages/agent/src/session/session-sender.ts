@@ -97,7 +97,10 @@ export function createSender({
     const target = 'agent' in found ? found.agent : agent.name
     const waits = 'isPaused' in found && (found.isPaused || (!runs.activeRun() && state.run?.status === 'suspended'))
     const { allowSystemMessages } = agent
-    return { mode: waits ? 'queue' : mode, input: messagesOf(input, token, { name: target, allowSystemMessages }) }
+    return {
+      mode: waits ? 'queue' : mode,
+      input: messagesOf(input, token, { name: target, allowSystemMessages, store }),
+    }
   }
 
   /** Starts a run with input that no run has taken. */

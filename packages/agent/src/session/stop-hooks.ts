@@ -60,13 +60,13 @@ function contextOf(
     async append(key, data) {
       // A session may be closed more than once, so the offset makes the id unique.
       const entryId = `${id}/stop/${state.offset}/ext/${extension.name}/${key}`
-      const place = { runId: id, step: 0, agent: of.name }
+      const place = { runId: id, step: 0, agent: of.name, clock: state.clock }
       await write([newEntry(place, entryId, { type: 'ext', name: extension.name, key, data: toJson(data) })])
     },
     blob: (hash) => agent.store.blob(hash),
     putBlob: (bytes) => agent.store.putBlob(agent.secrets.scrubber.scrubBytes(bytes)),
     scrub: (text) => agent.secrets.scrubber.scrub(text),
-    now: () => Date.now(),
+    now: () => state.clock.now(),
     uuid: () => randomUUID(),
   }
 }

@@ -10,7 +10,7 @@ type Readonlyish<T> = T extends unknown ? { readonly [K in keyof T]: T[K] } : ne
 
 /** Returns the position of the run's current step. */
 export function placeOf(state: SessionState): EntryContext {
-  return { runId: state.run?.id ?? '', step: state.run?.step ?? 0, agent: state.agent }
+  return { runId: state.run?.id ?? '', step: state.run?.step ?? 0, agent: state.agent, clock: state.clock }
 }
 
 /**
@@ -19,7 +19,7 @@ export function placeOf(state: SessionState): EntryContext {
  * @param id derived from the position, so that the same step appended twice is one entry.
  */
 export function newEntry(place: EntryContext, id: string, body: Readonlyish<EntryBody>): NewEntry {
-  return { id, at: Date.now(), runId: place.runId, step: place.step, agent: place.agent, v: 1, ...body }
+  return { id, at: place.clock.now(), runId: place.runId, step: place.step, agent: place.agent, v: 1, ...body }
 }
 
 /** Returns the hash that an approval is bound to; it does not depend on the order of keys. */

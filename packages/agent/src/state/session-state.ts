@@ -1,10 +1,16 @@
-import { joinLabels } from '@provost/core'
+import type { Clock } from '@provost/core'
+import { joinLabels, systemClock } from '@provost/core'
 
 import type { CallState, RunProgress, SessionState } from '../types/session-state.ts'
 
-/** Returns the state of an empty log. */
-export function emptySessionState(): SessionState {
+/**
+ * Returns the state of an empty log.
+ *
+ * @param clock of the store that the log is in.
+ */
+export function emptySessionState(clock: Clock = systemClock): SessionState {
   return {
+    clock,
     entries: [],
     offset: 0,
     systemMessages: new Map(),

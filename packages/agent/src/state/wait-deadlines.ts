@@ -1,12 +1,10 @@
-import type { EntryOf } from '@provost/core'
+import type { Clock, EntryOf } from '@provost/core'
+import { longestTimerMs } from '@provost/core'
 
 import type { SessionState } from '../types/session-state.ts'
 
-/** Maximum delay of a timer in milliseconds: 24 days. */
-export const longestTimerMs: number = 2 ** 31 - 1
-
 /** Returns the expired waits of the run. A running tool handles the deadlines of its own questions. */
-export function expiredWaits(state: SessionState, now: number = Date.now()): readonly EntryOf<'wait'>[] {
+export function expiredWaits(state: SessionState, now: number = state.clock.now()): readonly EntryOf<'wait'>[] {
   const over: EntryOf<'wait'>[] = []
   for (const wait of state.waits.values()) if (deadlineOf(wait) <= now) over.push(wait)
   return over
@@ -24,7 +22,7 @@ function deadlineOf({ kind, parks, deadline = Number.POSITIVE_INFINITY }: EntryO
 }
 
 /** Returns the delay in milliseconds of a timer that fires after a deadline, or earlier if that is too far away. */
-export function timerMs(deadline: number): number {
+export function timerMs(clock: Clock, deadline: number): number {
   // A timer may fire slightly early.
-  return Math.min(Math.max(deadline - Date.now() + 1, 1), longestTimerMs)
+  return Math.min(Math.max(deadline - clock.now() + 1, 1), longestTimerMs)
 }

@@ -1,4 +1,4 @@
-import type { ApprovalDecision, Decisions, EntryOf, PendingApproval } from '@provost/core'
+import type { ApprovalDecision, Clock, Decisions, EntryOf, PendingApproval } from '@provost/core'
 import { isPromise } from '@provost/core'
 
 import { report } from '../control/report.ts'
@@ -98,8 +98,8 @@ function takeDue({ inbox, state, pendingInputs }: RunContext): Decisions | undef
   return undefined
 }
 
-function isOver({ expiresAt = Number.POSITIVE_INFINITY }: PendingApproval): boolean {
-  return expiresAt <= Date.now()
+function isOver(clock: Clock, { expiresAt = Number.POSITIVE_INFINITY }: PendingApproval): boolean {
+  return expiresAt <= clock.now()
 }
 
 function overdue(id: string): ApprovalDecision {
@@ -131,7 +131,7 @@ async function askInProcess(
     const answer = openQuestions.get(id) ?? (batch === undefined ? onApproval?.(first) : onBatch?.(rows))
     if (isPromise(answer)) openQuestions.set(id, answer)
     const said = isPromise(answer) ? await inTime(ctx, answer) : answer
-    const over = rows.filter(isOver).map((row) => overdue(row.id))
+    const over = rows.filter((row) => isOver(state.clock, row)).map((row) => overdue(row.id))
     if (said === 'look-again') return over.length > 0 ? over : said
     openQuestions.delete(id)
     if (said === undefined) return over
@@ -139,7 +139,7 @@ async function askInProcess(
     if (batch === undefined) return over.length > 0 ? over : [decision]
     // Its rows stay pending where it names a row that this batch does not have.
     checkDecisions({ batches: [decision] }, by)
-    const open = rows.filter((row) => !isOver(row)).map((row) => row.id)
+    const open = rows.filter((row) => !isOver(state.clock, row)).map((row) => row.id)
     const unknown = unknownRow(state, decision)
     if (unknown !== undefined) throw unknownWait(unknown)
     return [...over, ...rowDecisions(decision, open)]
@@ -165,7 +165,7 @@ async function inTime<T>(ctx: RunContext, answer: PromiseLike<T>): Promise<T | '
   const end = (): void => ended.resolve(undefined)
   const deadline = nextDeadline(state)
   const timer = Number.isFinite(deadline)
-    ? setTimeout(() => elsewhere.resolve('look-again'), timerMs(deadline))
+    ? state.clock.timer(() => elsewhere.resolve('look-again'), timerMs(state.clock, deadline))
     : undefined
   pendingInputs.listeners.add(look)
   signal.addEventListener('abort', end, { once: true })
@@ -181,6 +181,6 @@ async function inTime<T>(ctx: RunContext, answer: PromiseLike<T>): Promise<T | '
   } finally {
     pendingInputs.listeners.delete(look)
     signal.removeEventListener('abort', end)
-    clearTimeout(timer)
+    timer?.cancel()
   }
 }

@@ -12,8 +12,8 @@ import type { CallState } from '../types/session-state.ts'
 
 /** How long a question of a running tool stays open. */
 export interface ElicitationWindow {
-  /** Epoch milliseconds. */
-  readonly deadline: number
+  /** Milliseconds. */
+  readonly withinMs: number
   /** Aborted when the call has ended. */
   readonly signal: AbortSignal
 }
@@ -37,7 +37,8 @@ export async function ask(
 ): Promise<Json> {
   checkQuestion(question)
   const { logWriter, state, pendingInputs } = ctx
-  const wait = inputWait(state, call, question, `${call.starts}.${++ctx.questionCount}`, at.deadline)
+  const deadline = state.clock.now() + at.withinMs
+  const wait = inputWait(state, call, question, `${call.starts}.${++ctx.questionCount}`, deadline)
   await logWriter.append([wait])
   const { id: token } = wait
   const stored = state.waits.get(token)
@@ -46,7 +47,7 @@ export async function ask(
     const found = takeAnswer(ctx, token)
     if (found) answer.resolve(found)
   }
-  const timer = setTimeout(() => answer.resolve({ by: clock }), timerMs(at.deadline))
+  const timer = state.clock.timer(() => answer.resolve({ by: clock }), timerMs(state.clock, deadline))
   const end = (): void => answer.resolve({ by: 'abort' })
   pendingInputs.listeners.add(look)
   at.signal.addEventListener('abort', end, { once: true })
@@ -65,7 +66,7 @@ export async function ask(
     if (by === clock) throw expired(question)
     return value ?? null
   } finally {
-    clearTimeout(timer)
+    timer.cancel()
     pendingInputs.listeners.delete(look)
     at.signal.removeEventListener('abort', end)
   }

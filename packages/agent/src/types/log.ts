@@ -1,4 +1,4 @@
-import type { AgentEvent, Entry, EventBase, EventPayloads, EventType, Extension, NewEntry } from '@provost/core'
+import type { AgentEvent, Clock, Entry, EventBase, EventPayloads, EventType, Extension, NewEntry } from '@provost/core'
 
 import type { SessionState } from './session-state.ts'
 
@@ -109,6 +109,8 @@ export interface EntryContext {
   readonly runId: string
   readonly step: number
   readonly agent: string
+  /** The clock of the store. */
+  readonly clock: Clock
 }
 
 /** The offset of the log after a committed append. */

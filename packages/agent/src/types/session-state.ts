@@ -1,6 +1,7 @@
 import type {
   ApprovalDecision,
   CallOutcome,
+  Clock,
   EffectMark,
   EffectStatus,
   Entry,
@@ -207,6 +208,8 @@ export interface UsageSum {
  * Everything that a log records, updated entry by entry. The cost of an entry does not depend on the length of the log.
  */
 export interface SessionState {
+  /** The clock of the store that the log is in. */
+  readonly clock: Clock
   readonly entries: Entry[]
   /** Offset of the last entry; 0 for an empty log. */
   offset: number

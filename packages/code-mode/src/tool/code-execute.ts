@@ -80,7 +80,7 @@ export function codeExecute(options: {
     returns: { integrity: 'trusted', sources: [] },
     timeoutMs: options.wallMs,
     async execute({ source }, ctx) {
-      const at = await ctx.memo('begun', () => Date.now())
+      const at = await ctx.memo('begun', () => ctx.now())
       const stop = new AbortController()
       let fault: unknown
       const call =

@@ -1,3 +1,4 @@
+import type { Clock } from '../values/clock.ts'
 import type { Json, Timestamp } from '../values/json.ts'
 import type { Entry, Fold, NewEntry } from './entry.ts'
 import type { SessionStatus } from './run-status.ts'
@@ -97,6 +98,8 @@ export interface SessionAccess {
   }
   /** Returns the state of a fold over the session's log, brought up to date. */
   fold<S>(fold: Fold<S>): S
+  /** Returns the time of the session's store, in milliseconds since 1970. */
+  now(): Timestamp
   /** Returns the bytes that {@link putBlob} stored under this hash; undefined when the store has none. */
   blob(hash: string): Promise<Uint8Array | undefined>
   /** Stores bytes and returns their SHA-256, in hexadecimal. Record it in the log: blobs that the log mentions are kept. */
@@ -149,6 +152,8 @@ export interface SessionStore {
    * counts as shared, because most stores hold sessions of many people.
    */
   readonly private?: true
+  /** The time of all sessions in it. Absent: that of the machine. Read it with {@link clockOf}. */
+  readonly clock?: Clock
   /**
    * Acquires or renews the lease of a log. Acquiring a lapsed lease of another owner is a takeover, which the store counts
    * in the same transaction. The takeover after `mostTakeovers` is refused and quarantines the session.

@@ -18,6 +18,7 @@ const optionKeys = {
   embedder: true,
   reranker: true,
   weights: true,
+  clock: true,
   maxChars: true,
   onFault: true,
   name: true,

@@ -1,4 +1,5 @@
 import type {
+  Clock,
   Extension,
   HookContext,
   Label,
@@ -24,6 +25,8 @@ export interface MemoryOptions extends MemoryRunOptions {
   /** Optional: reorders hits. If it fails, recall continues without it. */
   readonly reranker?: Reranker
   readonly weights?: RankWeights
+  /** Default: that of the session store, or of the machine. */
+  readonly clock?: Clock
   /** Characters of an item at most; default 16,384. Longer items are rejected; longer episodes are cut. */
   readonly maxChars?: number
   /** Receives errors of the embedder or reranker. Default: a process warning. */

@@ -1,5 +1,13 @@
-import type { Extension } from '@provost/core'
-import { ProvostError, fillLabel, trustedLabel, uuidv7, withCheckedArguments } from '@provost/core'
+import type { Clock, Extension } from '@provost/core'
+import {
+  ProvostError,
+  clockOf,
+  fillLabel,
+  systemClock,
+  trustedLabel,
+  uuidv7,
+  withCheckedArguments,
+} from '@provost/core'
 
 import { embed, embedderName, rerank } from '../items/embedding.ts'
 import type {
@@ -44,13 +52,14 @@ export function createMemory(options: MemoryOptions): Memory {
   checkMemoryOptions(options)
   const { embedder, reranker, weights = {}, maxChars = 16_384, onFault = warn } = options
   const store = memoryPlace(options.store)
+  const clock = options.clock ?? ('postings' in options.store ? systemClock : clockOf(options.store))
   let words: Promise<typeof import('../items/search-terms.ts')> | undefined
   /** Loads the language data at the first use. */
   const language = (): Promise<typeof import('../items/search-terms.ts')> =>
     (words ??= import('../items/search-terms.ts'))
 
   async function remember(text: string, init: MemoryInit, replaces?: string): Promise<StoredItem | undefined> {
-    const made = newItem(text, init, maxChars)
+    const made = newItem(text, init, maxChars, clock)
     const { termsOf } = await language()
     const item = { ...made, terms: termsOf(made.text).join(' ') }
     const row = await store.put({ ...item, ...(replaces !== undefined && { replaces }) })
@@ -101,7 +110,7 @@ export function createMemory(options: MemoryOptions): Memory {
     const { queryTerms } = await language()
     const terms = queryTerms(query)
     const numbers = shelves.map(({ no }) => no)
-    const time = at ?? Date.now()
+    const time = at ?? clock.now()
     const near = async (): Promise<readonly NearestItem[]> => {
       if (!embedder) return []
       const vector = await embed(embedder, query.slice(0, 4_000))
@@ -211,8 +220,8 @@ export function createMemory(options: MemoryOptions): Memory {
   return Object.assign(checked, memoryExtension(checked, options, maxChars))
 }
 
-function newItem(text: string, init: MemoryInit, maxChars: number): Omit<NewItem, 'terms'> {
-  const { source, kind = 'fact', principal, key, sessionId, speaker, at = Date.now() } = init
+function newItem(text: string, init: MemoryInit, maxChars: number, clock: Clock): Omit<NewItem, 'terms'> {
+  const { source, kind = 'fact', principal, key, sessionId, speaker, at = clock.now() } = init
   if (text.length > maxChars) {
     throw new ProvostError('memory-too-long', `An item of ${text.length} characters is longer than ${maxChars}.`, {
       hint: 'Shorten the text, or store it as several items.',

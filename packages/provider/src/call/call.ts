@@ -5,8 +5,8 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4ProviderTool,
 } from '@ai-sdk/provider'
-import type { FinishReason, JsonSchema, Label, ModelSettings, Part, Usage } from '@provost/core'
-import { ProvostError, relayProvider, wireToolName } from '@provost/core'
+import type { Clock, FinishReason, JsonSchema, Label, ModelSettings, Part, Usage } from '@provost/core'
+import { ProvostError, relayProvider, systemClock, wireToolName } from '@provost/core'
 
 import { recordSuccess, recordFailure } from '../errors/cooldown.ts'
 import type { ModelError } from '../errors/model-error.ts'
@@ -44,6 +44,8 @@ export interface ModelCall {
   readonly inputTokens?: (() => number) | undefined
   /** The tool behind a name that the model uses. Default: the name itself. */
   readonly toolName?: ((wireName: string) => string) | undefined
+  /** Dates the cooldown of the model. Time limits use that of the machine, which is the default. */
+  readonly clock?: Clock | undefined
 }
 
 /**
@@ -97,8 +99,10 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
   const answer = createResponse(call.callId, listen, call.toolName)
   let { take } = answer
   const controller = new AbortController()
-  const startedAt = Date.now()
-  let lastPartAt = startedAt
+  const clock = call.clock ?? systemClock
+  const startedAt = clock.now()
+  const began = performance.now()
+  let lastPartAt = began
   let reader: ReadableStreamDefaultReader<StreamPart> | undefined
   let usage: Usage = {}
   let settled = false
@@ -119,7 +123,7 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
     } catch {
       // A listener that throws now cannot make the call fail any more than it did.
     }
-    recordFailure(call.model, aborted ? undefined : fault, startedAt, Date.now())
+    recordFailure(call.model, aborted ? undefined : fault, startedAt, clock.now())
     settle({ ok: false, parts: answer.parts(), usage: used(false), aborted, error, fault, effects: answer.effects() })
     controller.abort(error)
     if (reader) dismiss(reader, error)
@@ -144,9 +148,9 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
   /** One timer watches both limits: a part only notes the time, which costs less than moving a timer. */
   function watch(): void {
     if (settled) return
-    const now = Date.now()
+    const now = performance.now()
     const toStall = lastPartAt + stallMs - now
-    const toEnd = startedAt + timeoutMs - now
+    const toEnd = began + timeoutMs - now
     if (toEnd <= 0) return failed(timedOut('model-timeout', `gave no whole answer within ${timeoutMs} ms`, call.model))
     if (toStall <= 0) return failed(timedOut('model-stalled', `sent nothing for ${stallMs} ms`, call.model))
     const next = Math.min(toStall, toEnd)
@@ -189,7 +193,7 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
     }
     try {
       if (done) return failed(cutOff(call.model))
-      lastPartAt = Date.now()
+      lastPartAt = performance.now()
       onPart(value)
     } catch (error) {
       failed(error)

@@ -1,4 +1,5 @@
 import type { ErrorClass, OneModel, Timestamp } from '@provost/core'
+import { systemClock } from '@provost/core'
 
 import type { AnyModel } from '../models/model-v3.ts'
 import { identityOf } from '../models/same-model.ts'
@@ -73,10 +74,10 @@ function cooldownMs({ retryAfterMs }: ModelError, failures: number): number {
  *
  * Any call in this process counts, for the same model object or the same name.
  *
- * @param now epoch ms. Default: the clock.
+ * @param now epoch ms. Default: the time of the machine.
  * @returns `undefined` for a model that may be asked.
  */
-export function cooldownOf(model: OneModel, now: Timestamp = Date.now()): CooldownState | undefined {
+export function cooldownOf(model: OneModel, now: Timestamp = systemClock.now()): CooldownState | undefined {
   const rest = rests.get(identityOf(model))
   if (!rest) return undefined
   const ms = Math.max(rest.until, rest.probedUntil) - now

@@ -1,5 +1,6 @@
 import type { AgentCard, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
+import { clockOf } from '@provost/core'
 
 import { HttpError, isInternal, responseStatus } from '../http/http-error.ts'
 import { endOf } from '../sessions/session-end.ts'
@@ -39,7 +40,13 @@ export function a2aHandler(a2aRequest: A2aRequest, card: AgentCard, asked: Abort
         if (turn.begins) await host.discard(live.id)
         throw new HttpError(400, next.value.error ?? { code: 'refused', message: 'The run was rejected.' })
       }
-      const working = { ...place, status: 'running' as const, text: '', pending: live.session.pending, at: Date.now() }
+      const working = {
+        ...place,
+        status: 'running' as const,
+        text: '',
+        pending: live.session.pending,
+        at: clockOf(host.store).now(),
+      }
       yield { payload: { $case: 'task', value: toTask(sdk, working) } }
       if (leave === 'at once') return
       const grow = growingAnswer(place)
@@ -50,7 +57,7 @@ export function a2aHandler(a2aRequest: A2aRequest, card: AgentCard, asked: Abort
       }
       // The stream was cut: the client reconnects for the rest.
       if (!next.value) return
-      const own = next.value.runId === runId ? completedTask(next.value, runId) : undefined
+      const own = next.value.runId === runId ? completedTask(next.value, runId, clockOf(host.store).now()) : undefined
       const view = own ?? (await readTask(host, live.id, runId))
       if (view) yield* lastUpdates(sdk, view)
     } catch (thrown) {

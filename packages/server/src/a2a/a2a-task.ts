@@ -1,6 +1,6 @@
 import type { Artifact, Part, StreamResponse, Task, TaskStatus } from '@a2a-js/sdk'
 import { logEvents } from '@provost/agent'
-import type { AgentEvent, ErrorInfo, Json, PendingWork } from '@provost/core'
+import type { AgentEvent, ErrorInfo, Json, PendingWork, Timestamp } from '@provost/core'
 import { displayText, noPendingWork, reasonText, uuidv7 } from '@provost/core'
 
 import type { ExecuteComplete } from '../sessions/completion.ts'
@@ -60,9 +60,8 @@ export async function readTasks({ store, redaction }: TaskHost, sessionId: strin
 }
 
 /** Returns the task of a run that a stream followed to its end. */
-export function completedTask(complete: ExecuteComplete, runId: string): TaskView {
+export function completedTask(complete: ExecuteComplete, runId: string, at: Timestamp): TaskView {
   const { sessionId, status, text, output, pending, error } = complete
-  const at = Date.now()
   return { sessionId, runId, status: status === 'idle' ? 'running' : status, text, output, pending, error, at }
 }
 

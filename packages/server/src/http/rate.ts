@@ -11,8 +11,8 @@ interface Bucket {
 
 const mostKeys = 10_000
 
-/** Creates a token bucket for each key, which refills in a minute. @param now milliseconds; default the monotonic clock. */
-export function createRate(perMinute: number, now: () => number = () => performance.now()): Rate {
+/** Creates a token bucket for each key, which refills in a minute. @param now milliseconds, never going back. */
+export function createRate(perMinute: number, now: () => number): Rate {
   const buckets = new Map<string, Bucket>()
   const perMs = perMinute / 60_000
 

@@ -1,5 +1,5 @@
 import type { Principal } from '@provost/core'
-import { ProvostError, isRecord } from '@provost/core'
+import { ProvostError, clockOf, isRecord } from '@provost/core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
@@ -60,7 +60,7 @@ export function createServer(options: ServerOptions): Server {
   )
   const host = createSessionHost(options, closing.store, limits, passing, report)
   const connections = createConnections(limits.connections)
-  const rate = createRate(limits.requestsPerMinute)
+  const rate = createRate(limits.requestsPerMinute, clockOf(options.store).elapsed)
   let closed: Promise<void> | undefined
 
   async function principalOf({ req: { raw: request }, env }: Context): Promise<Principal> {

@@ -75,6 +75,7 @@ function withAppend(inner: SessionStore, append: SessionStore['append']): Sessio
   return {
     ...(inner.ephemeral && { ephemeral: true as const }),
     ...(inner.private && { private: true as const }),
+    ...(inner.clock && { clock: inner.clock }),
     ...(inner.transient && { transient: inner.transient }),
     append,
     lease: (...args) => inner.lease(...args),

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 
-import type { Delivery, Json } from '@provost/core'
+import type { Clock, Delivery, Json } from '@provost/core'
 import { isRecord } from '@provost/core'
 
 import { deliveryId } from '../kit/delivery-id.ts'
@@ -24,7 +24,7 @@ interface Inbox {
   readonly deliveries: Delivery[]
 }
 
-export function jsonlInboxes(folder: JsonlFolder, repaired: (torn: Torn) => void): JsonlInboxes {
+export function jsonlInboxes(folder: JsonlFolder, clock: Clock, repaired: (torn: Torn) => void): JsonlInboxes {
   const inboxes = new Map<string, Promise<Inbox>>()
 
   async function load(sessionId: string): Promise<Inbox> {
@@ -67,7 +67,7 @@ export function jsonlInboxes(folder: JsonlFolder, repaired: (torn: Torn) => void
       const inbox = await inboxOf(sessionId)
       if (inbox.tokens.has(token)) return false
       const id = deliveryId(inbox.deliveries.length + 1)
-      const text = JSON.stringify({ id, token, value, by, at: Date.now() })
+      const text = JSON.stringify({ id, token, value, by, at: clock.now() })
       const file = openLines(folder.inboxPath(sessionId), repaired)
       try {
         file.append([text])

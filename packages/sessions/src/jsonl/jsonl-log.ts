@@ -3,6 +3,7 @@ import { existsSync, rmSync } from 'node:fs'
 import type {
   Appended,
   AppendPosition,
+  Clock,
   Entry,
   EntryReader,
   Lease,
@@ -57,6 +58,7 @@ export interface JsonlLogsOptions {
   readonly folder: JsonlFolder
   /** All fences are greater than this one. */
   readonly firstFence: number
+  readonly clock: Clock
   /** Throws when the store is closed. */
   alive(): void
   repaired(torn: Torn): void
@@ -64,7 +66,7 @@ export interface JsonlLogsOptions {
   wrote(lines: readonly string[]): void
 }
 
-export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlLogsOptions): JsonlLogs {
+export function jsonlLogs({ folder, firstFence, clock, alive, repaired, wrote }: JsonlLogsOptions): JsonlLogs {
   const logs = new Map<string, OpenLog>()
   let fences = firstFence
 
@@ -137,14 +139,14 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
     lease(name, owner, ttlMs, { steady = false, part = false } = {}) {
       const mark = leaseMark(folder, name)
       if (mark.quarantinedAt !== undefined) throw sessionQuarantined(name)
-      const now = performance.now()
+      const now = clock.elapsed()
       const held = logs.get(name)?.lease
       if (held && held.owner !== owner && held.until > now) return 'busy'
       const renews = held?.owner === owner
       // A held mark without a lease in this process belongs to an earlier process that died.
       const takeovers = mark.takeovers + (mark.held && !renews && !part ? 1 : 0)
       if (takeovers > mostTakeovers) {
-        markLease(folder, name, { held: false, takeovers: mark.takeovers, quarantinedAt: Date.now() })
+        markLease(folder, name, { held: false, takeovers: mark.takeovers, quarantinedAt: clock.now() })
         const log = logs.get(name)
         if (log) log.lease = undefined
         throw sessionQuarantined(name)
@@ -161,12 +163,12 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
     leaseState(name) {
       const { held, takeovers, quarantinedAt } = leaseMark(folder, name)
       const lease = logs.get(name)?.lease
-      const leftMs = lease ? lease.until - performance.now() : 0
+      const leftMs = lease ? lease.until - clock.elapsed() : 0
       const holder = leftMs > 0 ? 'alive' : lease || held ? 'lapsed' : 'none'
       return {
         holder,
         takeovers,
-        ...(leftMs > 0 && { until: Math.round(Date.now() + leftMs) }),
+        ...(leftMs > 0 && { until: Math.round(clock.now() + leftMs) }),
         ...(quarantinedAt !== undefined && { quarantinedAt }),
       }
     },

@@ -2,8 +2,8 @@ import { existsSync, rmSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 
-import type { Entry, KnownKeys, NewEntry, SessionInfo, SessionStore } from '@provost/core'
-import { checkedStore, checkChoice, checkOptions, checkArguments, ProvostError } from '@provost/core'
+import type { Clock, Entry, KnownKeys, NewEntry, SessionInfo, SessionStore } from '@provost/core'
+import { checkedStore, checkChoice, checkOptions, checkArguments, clockOf, ProvostError } from '@provost/core'
 
 import { blobHash, freshBlobs, hashesIn, isHash } from '../kit/blob-mentions.ts'
 import { mustBeDurable } from '../kit/durable-entry.ts'
@@ -35,6 +35,8 @@ export interface JsonlStoreOptions {
   readonly sync?: 'calls' | 'always' | 'interval' | 'never'
   /** Receives each file whose torn end was cut off after a crash. Default: a process warning. */
   readonly onRepair?: (torn: Torn) => void
+  /** Default: that of the machine. */
+  readonly clock?: Clock
 }
 
 const intervalMs = 1_000
@@ -42,6 +44,7 @@ const intervalMs = 1_000
 const optionKeys = {
   sync: true,
   onRepair: true,
+  clock: true,
 } satisfies KnownKeys<JsonlStoreOptions>
 
 /**
@@ -72,7 +75,8 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
     unlock()
     throw error
   }
-  const inboxes = jsonlInboxes(folder, onRepair)
+  const clock = clockOf(options)
+  const inboxes = jsonlInboxes(folder, clock, onRepair)
   const watchers = createWatchers()
   const flushes = sync === 'calls' || sync === 'always'
   const dirty = new Set<LineFile>()
@@ -85,7 +89,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
   }
 
   const unmentioned = freshBlobs()
-  const logs = jsonlLogs({ folder, firstFence, alive, repaired: onRepair, wrote: unmentioned.mention })
+  const logs = jsonlLogs({ folder, firstFence, clock, alive, repaired: onRepair, wrote: unmentioned.mention })
 
   function flushed(file: LineFile, entries: readonly NewEntry[], created: boolean): Promise<void> | undefined {
     if (sync === 'interval') {
@@ -123,6 +127,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
   }
 
   return checkedStore({
+    clock,
     place: () => ({ kind: 'folder', path: dir }),
     async lease(...request) {
       alive()

@@ -1,4 +1,4 @@
-import type { Lease, LeaseState, LeaseTerms } from '@provost/core'
+import type { Lease, LeaseState, LeaseTerms, Timestamp } from '@provost/core'
 import { mostTakeovers } from '@provost/core'
 
 /** The lease of a log as a store keeps it: plain data, beside the log. */
@@ -23,6 +23,8 @@ export interface LeaseRequest {
   readonly ttlMs: number
   /** The present time of the clock of `begun` and `until`, in milliseconds. */
   readonly now: number
+  /** The same in milliseconds since 1970. Default: {@link now}. */
+  readonly at?: Timestamp
   readonly terms?: LeaseTerms | undefined
   /** Returns a fence that is higher than all fences of the store before. Called for a new owner only. */
   nextFence(): number
@@ -44,7 +46,7 @@ export type LeaseDecision =
  * @param record stored lease of the log; undefined where the store has none.
  *
  * @example
- * const decision = grantLease(records.get(log), { owner, ttlMs, terms, now: Date.now(), nextFence: () => ++fences })
+ * const decision = grantLease(records.get(log), { owner, ttlMs, terms, now, nextFence: () => ++fences })
  * if (decision.outcome === 'busy') return 'busy'
  * records.set(log, decision.record)
  * if (decision.outcome === 'quarantined') throw sessionQuarantined(log)
@@ -70,7 +72,7 @@ export function grantLease(record: LeaseRecord | undefined, request: LeaseReques
   const takeovers = holder === 'lapsed' && !terms?.part ? counted + 1 : counted
   if (record && takeovers > mostTakeovers) {
     const { owner: _, ...rest } = record
-    return { outcome: 'quarantined', record: { ...rest, quarantinedAt: Date.now() } }
+    return { outcome: 'quarantined', record: { ...rest, quarantinedAt: request.at ?? now } }
   }
   const fence = nextFence()
   return {
@@ -111,8 +113,9 @@ export function endQuarantine(record: LeaseRecord | undefined): LeaseRecord | un
  *
  * @param record stored lease of the log; undefined where the store has none.
  * @param now as in {@link LeaseRequest}.
+ * @param at as in {@link LeaseRequest}.
  */
-export function leaseStateOf(record: LeaseRecord | undefined, now: number): LeaseState {
+export function leaseStateOf(record: LeaseRecord | undefined, now: number, at: Timestamp = now): LeaseState {
   if (!record) return { holder: 'none', takeovers: 0 }
   const { takeovers, quarantinedAt } = record
   const holder = holderOf(record, now)
@@ -120,7 +123,7 @@ export function leaseStateOf(record: LeaseRecord | undefined, now: number): Leas
   return {
     holder,
     takeovers,
-    ...(hasEnd && { until: Math.round(Date.now() + record.until - now) }),
+    ...(hasEnd && { until: Math.round(at + record.until - now) }),
     ...(quarantinedAt !== undefined && { quarantinedAt }),
   }
 }

@@ -1,5 +1,15 @@
-import type { Delivery, DueSession, Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
-import { checkedStore, sessionQuarantined } from '@provost/core'
+import type {
+  Clock,
+  Delivery,
+  DueSession,
+  Entry,
+  KnownKeys,
+  LeaseState,
+  NewEntry,
+  SessionInfo,
+  SessionStore,
+} from '@provost/core'
+import { checkedStore, checkOptions, clockOf, sessionQuarantined } from '@provost/core'
 
 import { addFresh, planAppend } from '../kit/append-plan.ts'
 import { blobHash, freshBlobs, hashesIn } from '../kit/blob-mentions.ts'
@@ -13,10 +23,18 @@ import { fenced } from '../kit/store-error.ts'
 import { createWatchers } from '../kit/store-watchers.ts'
 import { dueAfter, dueBehind, dueSession, inTurns, releasedMs, withJitter } from '../wake/due-time.ts'
 
+/** Options of {@link memoryStore}. */
+export interface MemoryStoreOptions {
+  /** Default: that of the machine. */
+  readonly clock?: Clock
+}
+
+const optionKeys = { clock: true } satisfies KnownKeys<MemoryStoreOptions>
+
 interface Log {
   readonly entries: Entry[]
   readonly ids: Map<string, number>
-  /** Its times are those of `performance.now()`. */
+  /** Its times are those of `clock.elapsed()`. */
   lease: LeaseRecord | undefined
   origin: LogOrigin | undefined
   isRunning: boolean
@@ -37,7 +55,9 @@ function isPlaced(entry: NewEntry, offset: number): entry is Entry {
  * @example
  * const agent = createAgent({ name: 'a', model, store: memoryStore() })
  */
-export function memoryStore(): SessionStore {
+export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
+  checkOptions(options, optionKeys, 'memoryStore')
+  const clock = clockOf(options)
   const logs = new Map<string, Log>()
   const inboxes = new Map<string, Map<string, Delivery>>()
   const blobs = new Map<string, Uint8Array>()
@@ -58,8 +78,10 @@ export function memoryStore(): SessionStore {
   /** Returns when a run in progress is due; undefined for a lease without an end. */
   function dueBehindLease({ lease }: Log): number | undefined {
     if (!lease || lease.until >= Number.MAX_SAFE_INTEGER) return undefined
-    return Date.now() + withJitter(lease.until - performance.now())
+    return clock.now() + withJitter(lease.until - clock.elapsed())
   }
+
+  const stateOf = (log: Log | undefined): LeaseState => leaseStateOf(log?.lease, clock.elapsed(), clock.now())
 
   function schedule(name: string, { origin, lease }: Log, at: number | undefined): void {
     const isSession = origin?.child === false && lease?.quarantinedAt === undefined
@@ -79,11 +101,12 @@ export function memoryStore(): SessionStore {
 
   return checkedStore({
     ephemeral: true,
+    clock,
     place: () => ({ kind: 'process' }),
 
     async lease(name, owner, ttlMs, terms) {
       const log = logOf(name)
-      const request = { owner, ttlMs, terms, now: performance.now(), nextFence: () => ++fences }
+      const request = { owner, ttlMs, terms, now: clock.elapsed(), at: clock.now(), nextFence: () => ++fences }
       const decision = grantLease(log.lease, request)
       if (decision.outcome === 'busy') return 'busy'
       log.lease = decision.record
@@ -93,7 +116,7 @@ export function memoryStore(): SessionStore {
     },
 
     async leaseState(name) {
-      return leaseStateOf(logs.get(name)?.lease, performance.now())
+      return stateOf(logs.get(name))
     },
 
     async releaseQuarantine(sessionId) {
@@ -101,7 +124,7 @@ export function memoryStore(): SessionStore {
       const ended = endQuarantine(log?.lease)
       if (log && ended) {
         log.lease = ended
-        schedule(sessionId, log, Date.now())
+        schedule(sessionId, log, clock.now())
       }
       return ended !== undefined
     },
@@ -110,7 +133,7 @@ export function memoryStore(): SessionStore {
       const log = logs.get(name)
       if (!log?.lease || !permitsAppend(log.lease, fence)) return
       log.lease = releaseLease(log.lease, fence)
-      if (log.isRunning) schedule(name, log, Date.now() + releasedMs)
+      if (log.isRunning) schedule(name, log, clock.now() + releasedMs)
     },
 
     async append(name, entries, { after, fence }) {
@@ -129,7 +152,7 @@ export function memoryStore(): SessionStore {
       if (change) {
         log.origin ??= change.started
         log.isRunning = change.status === 'running'
-        const place = { mail: inboxes.get(name)?.size ?? 0, leased: dueBehindLease(log), now: Date.now() }
+        const place = { mail: inboxes.get(name)?.size ?? 0, leased: dueBehindLease(log), now: clock.now() }
         schedule(name, log, dueAfter(change, place))
       }
       if (blobs.size > 0) unmentioned.mention(fresh.map((entry) => JSON.stringify(entry)))
@@ -151,9 +174,9 @@ export function memoryStore(): SessionStore {
       if (!inbox) inboxes.set(sessionId, (inbox = new Map()))
       if (inbox.has(token)) return 'duplicate'
       const id = deliveryId(inbox.size + 1)
-      inbox.set(token, Object.freeze({ id, token, value, by, at: Date.now() }))
+      inbox.set(token, Object.freeze({ id, token, value, by, at: clock.now() }))
       const log = logs.get(sessionId)
-      if (log && !log.isRunning) schedule(sessionId, log, Date.now())
+      if (log && !log.isRunning) schedule(sessionId, log, clock.now())
       watchers.wake(sessionId, 'inbox')
       return 'accepted'
     },
@@ -187,7 +210,7 @@ export function memoryStore(): SessionStore {
     },
 
     async claimDue({ agents, limit, hiddenMs, except = [] }) {
-      const now = Date.now()
+      const now = clock.now()
       const rows = []
       for (const [key, at] of due) {
         const { origin } = logs.get(key) ?? {}
@@ -197,7 +220,7 @@ export function memoryStore(): SessionStore {
       }
       const claimed: DueSession[] = []
       for (const { key, agent, principal } of inTurns(rows, limit)) {
-        const state = leaseStateOf(logs.get(key)?.lease, performance.now())
+        const state = stateOf(logs.get(key))
         due.set(key, dueBehind(state, now, hiddenMs))
         if (state.holder !== 'alive') claimed.push(dueSession(key, agent, principal, state.takeovers))
       }
@@ -206,9 +229,9 @@ export function memoryStore(): SessionStore {
 
     async setDue(sessionId, { at, seen }) {
       const log = logs.get(sessionId)
-      if (!log || leaseStateOf(log.lease, performance.now()).holder === 'alive') return
+      if (!log || stateOf(log).holder === 'alive') return
       const isUnread = seen !== undefined && (inboxes.get(sessionId)?.size ?? 0) > Number(seen)
-      schedule(sessionId, log, isUnread ? Date.now() : at)
+      schedule(sessionId, log, isUnread ? clock.now() : at)
     },
 
     async delete(sessionId) {

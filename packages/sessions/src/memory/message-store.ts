@@ -1,5 +1,5 @@
-import type { EntryOf, Message, ModelMessage, NewEntry, Part, SessionStore } from '@provost/core'
-import { assertNever, isRecord, ProvostError, uuidv7 } from '@provost/core'
+import type { EntryOf, Message, ModelMessage, NewEntry, Part, SessionStore, Timestamp } from '@provost/core'
+import { assertNever, clockOf, isRecord, ProvostError, uuidv7 } from '@provost/core'
 import { fromModelMessages, toModelMessages } from '@provost/provider'
 
 import { repairHistory } from '../history/repair.ts'
@@ -42,7 +42,7 @@ export function fromMessageStore(messages: MessageStore): SessionStore {
 
   async function load(log: string): Promise<void> {
     if (!(await messages.exists(log))) return
-    const entries = historyEntries(log, await messages.load(log))
+    const entries = historyEntries(log, await messages.load(log), clockOf(memory).now())
     const lease = await memory.lease(log, 'import', Number.POSITIVE_INFINITY)
     if (lease === 'busy') return
     await memory.append(log, entries, { after: 0, fence: lease.fence })
@@ -194,9 +194,8 @@ function createScribe(): MessageWriter {
 }
 
 /** Returns a loaded conversation as the log of a finished run. */
-function historyEntries(sessionId: string, history: readonly ModelMessage[]): readonly NewEntry[] {
+function historyEntries(sessionId: string, history: readonly ModelMessage[], at: Timestamp): readonly NewEntry[] {
   const runId = uuidv7()
-  const at = Date.now()
   const place = { at, runId, step: 0, agent: 'import', v: 1 } as const
   const imported = convertHistory(sessionId, history)
     .filter(({ role }) => role !== 'system')

@@ -1,3 +1,4 @@
+import type { Clock } from '@provost/core'
 import { isRecord } from '@provost/core'
 import type { Kysely } from 'kysely'
 import type { Client } from 'pg'
@@ -49,6 +50,24 @@ export function postgresDatabase(url: string, schema: string, connections: numbe
     kysely: (work) => use((_, db) => work(db)),
     client,
     close,
+  }
+}
+
+/**
+ * Returns the database with statements whose `clock_timestamp()` is the time of a clock; the same one without a clock. Other
+ * times of a statement stay those of the server.
+ */
+export function databaseAt(clock: Clock | undefined, database: PostgresDatabase): PostgresDatabase {
+  if (!clock) return database
+  // The text differs each time, so the statement is not prepared under a name.
+  const timed =
+    (query: PostgresDatabase['query']): PostgresDatabase['query'] =>
+    (_, text, values) =>
+      query('', text.replaceAll('clock_timestamp()', `to_timestamp(${clock.now() / 1000}::float8)`), values)
+  return {
+    ...database,
+    query: timed(database.query),
+    transaction: (work) => database.transaction((query) => work(timed(query))),
   }
 }
 

@@ -93,7 +93,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
           when mail > $12 then ${msOf('clock_timestamp()')}
           when $7 is null then due_at end
       where key = $1 and fence = $2 and owner is not null and tail = $3
-      returning no, watched_until > clock_timestamp() as watched
+      returning no, watched_until > statement_timestamp() as watched
     ), written as (
       insert into ${t('entries')} (log, "offset", id, body)
       select no, $3 + ord, id, body
@@ -110,7 +110,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
     with held as (
       update ${t('logs')} set tail = tail + 1, updated_at = $6
       where key = $1 and fence = $2 and owner is not null and tail = $3
-      returning no, watched_until > clock_timestamp() as watched
+      returning no, watched_until > statement_timestamp() as watched
     ), written as (
       insert into ${t('entries')} (log, "offset", id, body) select no, $3 + 1, $4, $5 from held
     )

@@ -1,12 +1,12 @@
-import type { Delivery, KnownKeys, SessionStore } from '@provost/core'
-import { checkedStore, checkOptions } from '@provost/core'
+import type { Clock, Delivery, KnownKeys, SessionStore } from '@provost/core'
+import { checkedStore, checkOptions, clockOf } from '@provost/core'
 
 import { blobHash, isHash } from '../kit/blob-mentions.ts'
 import { deliveryId } from '../kit/delivery-id.ts'
 import { storeClosed } from '../kit/store-error.ts'
 import { freezeParsed } from '../text/entry-text.ts'
 import { nameKey } from '../text/name-key.ts'
-import { isTaken, postgresDatabase } from './postgres-database.ts'
+import { databaseAt, isTaken, postgresDatabase } from './postgres-database.ts'
 import { postgresLogs } from './postgres-log.ts'
 import { deleteSession, listSessions } from './postgres-session.ts'
 import { postgresTransient } from './postgres-transient.ts'
@@ -21,12 +21,18 @@ export interface PostgresStoreOptions {
   readonly connections?: number
   /** Milliseconds between polls for lost notifications, while a session is watched; default 2000. */
   readonly pollMs?: number
+  /**
+   * Default: leases use the clock of the server, all other times that of the machine. All processes that use the schema need
+   * the same.
+   */
+  readonly clock?: Clock
 }
 
 const optionKeys = {
   schema: true,
   connections: true,
   pollMs: true,
+  clock: true,
 } satisfies KnownKeys<PostgresStoreOptions>
 
 /**
@@ -44,10 +50,12 @@ const optionKeys = {
 export function postgresStore(url: string, options: PostgresStoreOptions = {}): SessionStore {
   checkOptions(options, optionKeys, 'postgresStore')
   const { schema = 'provost', connections = 10, pollMs = 2_000 } = options
+  const clock = clockOf(options)
   const database = postgresDatabase(url, schema, connections)
+  const timed = databaseAt(options.clock, database)
   const { t, channel, query } = database
   const watchers = watchPostgres(database, pollMs)
-  const logs = postgresLogs(database, watchers)
+  const logs = postgresLogs(timed, watchers)
   let closed = false
 
   function assertOpen(): void {
@@ -68,6 +76,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     select pg_notify('${channel.replaceAll("'", "''")}', $1)::text from head`
 
   return checkedStore({
+    clock,
     place: () => ({ kind: 'postgres', url, schema }),
     transient: postgresTransient(database),
     lease: (...request) => logs.lease(...request),
@@ -85,9 +94,9 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     read: (name, after = 0) => logs.read(name, after),
 
     async deliver(sessionId, token, value, by) {
-      const body = JSON.stringify({ token, value, by, at: Date.now() })
+      const body = JSON.stringify({ token, value, by, at: clock.now() })
       try {
-        const accepted = await query('provost-deliver', deliverSql, [nameKey(sessionId), nameKey(token), body])
+        const accepted = await timed.query('provost-deliver', deliverSql, [nameKey(sessionId), nameKey(token), body])
         if (accepted.length === 0) return 'duplicate'
       } catch (error) {
         if (isTaken(error)) return 'duplicate'
@@ -149,7 +158,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
       }
     },
 
-    ...postgresWake(database),
+    ...postgresWake(timed),
 
     async delete(sessionId) {
       await deleteSession(database, sessionId)

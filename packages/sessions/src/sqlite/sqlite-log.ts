@@ -1,6 +1,7 @@
 import type {
   AppendPosition,
   Appended,
+  Clock,
   Entry,
   EntryReader,
   Lease,
@@ -80,7 +81,7 @@ const inserts: readonly string[] = Array.from({ length: batchSize }, (_, n) => {
 })
 
 /** @param alive throws when the store is closed. */
-export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
+export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): SqliteLogs {
   const { sql, transaction } = file
   const leased = new Map<string, Held>()
 
@@ -193,7 +194,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
         log.no,
       )
     }
-    const now = Date.now()
+    const now = clock.now()
     const [kind, mail, until] = row(sql('select kind, mail, until from logs where no = ?'), log.no) ?? []
     const dueBehindLease = Math.round(now + withJitter(Number(until) - now))
     const due = kind === 'session' ? dueAfter(change, { mail: Number(mail), leased: dueBehindLease, now }) : undefined
@@ -226,7 +227,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
         if (!insert(log, texts, n, Math.min(batchSize, entries.length - n))) return false
       }
       for (const hash of mentioned)
-        sql('insert or replace into mentions values (?, ?, ?)').run(hash, log.no, Date.now())
+        sql('insert or replace into mentions values (?, ?, ?)').run(hash, log.no, clock.now())
       if (change) updateSummary(name, log, change)
       return true
     })
@@ -234,7 +235,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
 
   function lease(name: string, owner: string, ttlMs: number, terms: LeaseTerms = {}): Lease | 'busy' {
     const key = nameKey(name)
-    const now = Date.now()
+    const now = clock.now()
     const nextFence = (): number => Number(row(sql('update fences set last = last + 1 returning last'))?.[0])
     const decision = transaction((): LeaseDecision => {
       const found = row(sql(`select no, status, ${leaseColumns} from logs where key = ?`), key)
@@ -273,7 +274,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
 
   function leaseState(name: string): LeaseState {
     const found = row(sql(`select ${leaseColumns} from logs where key = ?`), nameKey(name))
-    return leaseStateOf(found && leaseRecordOf(found), Date.now())
+    return leaseStateOf(found && leaseRecordOf(found), clock.now())
   }
 
   async function* pagesOf(name: string, after: number): AsyncIterable<readonly Entry[]> {
@@ -321,13 +322,13 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     releaseQuarantine(name) {
       const freed = `update logs set quarantined = null, takeovers = 0, due_at = case when kind = 'session' then ? end
         where key = ? and quarantined is not null`
-      return sql(freed).run(Date.now(), nameKey(name)).changes === 1
+      return sql(freed).run(clock.now(), nameKey(name)).changes === 1
     },
 
     release(name, fence) {
       const freed = `update logs set owner = null, fence = null,
         due_at = case when kind = 'session' and status = 'running' then ? else due_at end where key = ? and fence = ?`
-      sql(freed).run(Date.now() + releasedMs, nameKey(name), fence)
+      sql(freed).run(clock.now() + releasedMs, nameKey(name), fence)
       if (leased.get(name)?.fence === fence) leased.delete(name)
     },
 

@@ -1,5 +1,5 @@
-import type { Appended, Delivery, KnownKeys, SessionInfo, SessionStore } from '@provost/core'
-import { checkedStore, checkChoice, checkOptions, ProvostError } from '@provost/core'
+import type { Appended, Clock, Delivery, KnownKeys, SessionInfo, SessionStore } from '@provost/core'
+import { checkedStore, checkChoice, checkOptions, clockOf, ProvostError } from '@provost/core'
 
 import { blobHash, isHash } from '../kit/blob-mentions.ts'
 import { deliveryId } from '../kit/delivery-id.ts'
@@ -33,6 +33,8 @@ export interface SqliteStoreOptions {
   readonly busyMs?: number
   /** Milliseconds between polls for writes of other processes, while a session is watched; default 50. */
   readonly pollMs?: number
+  /** Default: that of the machine. All processes that use the file need the same. */
+  readonly clock?: Clock
 }
 
 /** Deliveries are numbered over all sessions. */
@@ -42,6 +44,7 @@ const optionKeys = {
   sync: true,
   busyMs: true,
   pollMs: true,
+  clock: true,
 } satisfies KnownKeys<SqliteStoreOptions>
 
 /**
@@ -58,8 +61,9 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
   checkOptions(options, optionKeys, 'sqliteStore')
   const { sync = 'calls', busyMs = 5_000, pollMs = 50 } = options
   checkChoice(sync, ['calls', 'always', 'never'], 'sync', 'sqliteStore')
+  const clock = clockOf(options)
   const file = openSqlite(path, busyMs)
-  const logs = sqliteLogs(file, assertOpen)
+  const logs = sqliteLogs(file, clock, assertOpen)
   const watchers = watchFile(file, pollMs)
   let closed = false
 
@@ -81,6 +85,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     isBusy(error) ? busy(path, error) : diskError(`the store ${path}`, error)
 
   return checkedStore({
+    clock,
     ...(path === ':memory:' ? { ephemeral: true } : { transient: sqliteTransient(file, run) }),
     place: () => (path === ':memory:' ? { kind: 'process' } : { kind: 'file', path }),
     lease: (...request) => run(() => logs.lease(...request)),
@@ -106,11 +111,11 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     async deliver(sessionId, token, value, by) {
       const accepted = await run(() => {
         const insert = 'insert into inbox (session, token, body) values (?, ?, ?) on conflict do nothing'
-        const body = JSON.stringify({ token, value, by, at: Date.now() })
+        const body = JSON.stringify({ token, value, by, at: clock.now() })
         return file.transaction(() => {
           const put = file.sql(insert).run(nameKey(sessionId), nameKey(token), body)
           if (put.changes === 0) return false
-          noteMail(file, sessionId, Number(put.lastInsertRowid))
+          noteMail(file, clock.now(), sessionId, Number(put.lastInsertRowid))
           return true
         })
       })
@@ -145,10 +150,10 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     putBlob: (bytes) =>
       run(() => {
         const hash = blobHash(bytes)
-        const touched = file.sql('update blobs set put = ? where hash = ?').run(Date.now(), hash)
+        const touched = file.sql('update blobs set put = ? where hash = ?').run(clock.now(), hash)
         if (touched.changes === 0) {
           const insert = 'insert into blobs values (?, ?, ?) on conflict do update set put = excluded.put'
-          file.sql(insert).run(hash, Date.now(), bytes)
+          file.sql(insert).run(hash, clock.now(), bytes)
         }
         return hash
       }),
@@ -167,8 +172,8 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
       }
     },
 
-    claimDue: (claim) => run(() => claimDue(file, claim)),
-    setDue: (sessionId, next) => run(() => setDue(file, sessionId, next)),
+    claimDue: (claim) => run(() => claimDue(file, clock.now(), claim)),
+    setDue: (sessionId, next) => run(() => setDue(file, clock.now(), sessionId, next)),
 
     delete: (sessionId) =>
       run(() => {

@@ -1,4 +1,4 @@
-import type { ClaimOptions, DueSession, DueTime } from '@provost/core'
+import type { ClaimOptions, DueSession, DueTime, Timestamp } from '@provost/core'
 
 import { leaseStateOf } from '../kit/lease-record.ts'
 import { nameKey } from '../text/name-key.ts'
@@ -12,21 +12,20 @@ interface Candidate extends DueRow<number> {
 }
 
 /** Records that a session has a delivery. Runs in the transaction of the delivery. */
-export function noteMail({ sql }: SqliteFile, sessionId: string, seq: number): void {
+export function noteMail({ sql }: SqliteFile, now: Timestamp, sessionId: string, seq: number): void {
   sql(
     `update logs set mail = ?, due_at = case
        when kind is not 'session' or quarantined is not null then null
        when status = 'running' then due_at else ? end
      where key = ?`,
-  ).run(seq, Date.now(), nameKey(sessionId))
+  ).run(seq, now, nameKey(sessionId))
 }
 
 /** Claims due sessions: see `claimDue` of a store. */
-export function claimDue(file: SqliteFile, options: ClaimOptions): readonly DueSession[] {
+export function claimDue(file: SqliteFile, now: Timestamp, options: ClaimOptions): readonly DueSession[] {
   const { sql, transaction } = file
   const { agents, limit, hiddenMs, except = [] } = options
   const excluded = JSON.stringify(except.map(nameKey))
-  const now = Date.now()
   const due = sql(
     `select no, due_at, principal from logs indexed by logs_due where agent = ? and due_at <= ?
        and (principal is null or principal not in (select value from json_each(?))) order by due_at limit ?`,
@@ -57,9 +56,13 @@ export function claimDue(file: SqliteFile, options: ClaimOptions): readonly DueS
 }
 
 /** Sets when a session is due next: see `setDue` of a store. */
-export function setDue({ sql, transaction }: SqliteFile, sessionId: string, { at, seen }: DueTime): void {
+export function setDue(
+  { sql, transaction }: SqliteFile,
+  now: Timestamp,
+  sessionId: string,
+  { at, seen }: DueTime,
+): void {
   transaction(() => {
-    const now = Date.now()
     const found = row(sql(`select no, mail, kind, ${leaseColumns} from logs where key = ?`), nameKey(sessionId))
     const [no, mail, kind, ...lease] = found ?? []
     if (no === undefined || kind !== 'session') return

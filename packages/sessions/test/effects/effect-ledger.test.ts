@@ -35,7 +35,7 @@ function claimBy(callId: string, attempt = 1): EffectClaim {
 }
 
 const kinds: Readonly<Record<string, (folder: string) => Promise<SessionStore | undefined> | SessionStore>> = {
-  memoryStore,
+  memoryStore: () => memoryStore(),
   jsonlStore: (folder) => jsonlStore(join(folder, 'logs')),
   sqliteStore: (folder) => sqliteStore(join(folder, 'store.db')),
   postgresStore: async () => (findPostgres() ? postgresStore((await startPostgres()).url) : undefined),

@@ -57,8 +57,8 @@ export interface ToolRun {
   readonly messages: readonly Message[]
   /** The secrets that the tool may use. Default none. */
   readonly secrets?: SecretScope | undefined
-  /** Asks a human until `deadline` (epoch milliseconds) or the end of the call. Absent: there is no handler. */
-  ask?(question: ToolQuestion, until: { readonly deadline: number; readonly signal: AbortSignal }): Promise<Json>
+  /** Asks a human for `withinMs` or until the end of the call. Absent: there is no handler. */
+  ask?(question: ToolQuestion, until: { readonly withinMs: number; readonly signal: AbortSignal }): Promise<Json>
   progress(data: Json): void
   partial(piece: { readonly delta: string } | { readonly value: Json }): void
   /** Makes what a composite acts through; `signal` is the call's. */
@@ -180,6 +180,7 @@ function contextOf(call: Call): ToolContext {
     callId: run.callId,
     runtime: runtimeFor(call.tool, run.runtime),
     fold: (fold) => run.access.fold(fold),
+    now: () => run.access.now(),
     blob: (hash) => run.access.blob(hash),
     putBlob: (bytes) => run.access.putBlob(call.scrubber.scrubBytes(bytes)),
     secrets: secretsFor(call.tool, call.values, () => call.over),
@@ -233,7 +234,7 @@ async function put({ tool, run, started, signal, over, scrubber }: Call, questio
   const { message, schema } = question
   return run.ask(
     { ...question, message: scrubber.scrub(message), ...(schema && { schema: scrubber.scrubJson(schema) }) },
-    { deadline: Date.now() + left, signal: signal.get() },
+    { withinMs: left, signal: signal.get() },
   )
 }
 

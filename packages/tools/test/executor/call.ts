@@ -12,6 +12,7 @@ export interface Said {
 export const nowhere: SessionAccess = {
   session: { id: 'session' },
   fold: ({ initial }) => initial,
+  now: () => 0,
   blob: async () => undefined,
   putBlob: async () => '',
 }

@@ -66,8 +66,8 @@ describe('an elicitation of an MCP server', () => {
 
   test('ends before its call, so that the server can return a result', async () => {
     let left = 0
-    const ask = async (_: ToolQuestion, { deadline }: { readonly deadline: number }): Promise<Json> => {
-      left = deadline - Date.now()
+    const ask = async (_: ToolQuestion, { withinMs }: { readonly withinMs: number }): Promise<Json> => {
+      left = withinMs
       return null
     }
     await callTo(server, 'ask', {}, { ask })
