@@ -1,4 +1,4 @@
-import type { NewEntry } from '@provost/core'
+import type { MaybePromise, NewEntry, ToolCall } from '@provost/core'
 import { assertNever, trustedLabel } from '@provost/core'
 
 import { decidedEntries, startedEntry, unstartedEntry } from '../entries/call-entries.ts'
@@ -12,12 +12,13 @@ import {
 } from '../handoff/handoff-entry.ts'
 import { subjectOf } from '../question/subject.ts'
 import { toolCall } from '../state/tool-call.ts'
+import { reasonResult } from '../state/tool-result.ts'
 import { claimsEffect, groupsOf, mayRepeat } from '../tools/execution-mode.ts'
 import type { Handoff } from '../types/agent.ts'
 import type { Authorization } from '../types/loop.ts'
+import { orchestratorName } from '../types/orchestrator.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { CallState, SessionState } from '../types/session-state.ts'
-import { authorizeSelected } from './authorize-selected.ts'
 import type { Driver, Loop } from './driver.ts'
 
 /** A log with calls, and what they need to advance. */
@@ -51,13 +52,8 @@ export async function advanceCalls(
   // Those with a known outcome settle or are ready again. The others stay started.
   if (interrupted.length > 0) await driver.reconcile(interrupted)
   const planned = callsToJudge(state, agent, calls)
-  const verdicts =
-    planned.length > 0
-      ? await authorizeSelected(
-          loop,
-          planned.map((call) => toolCall(agent, call)),
-        )
-      : []
+  const asked = planned.map((call) => toolCall(agent, call))
+  const verdicts = planned.length > 0 ? await authorizeSelected(loop, asked) : []
   const plan = planCalls(state, agent, calls, new Map(planned.map((call, index) => [call, verdicts[index]])))
   const entries = [...plan.entries, ...startEntries(state, agent, plan.execute, startsAtOnce, fence)]
   if (entries.length > 0) await driver.append(entries)
@@ -139,6 +135,42 @@ function planCalls(
     }
   }
   return { entries, execute }
+}
+
+/**
+ * Returns an authorization for each call. The driver authorizes the calls that the orchestrator selected; the others are
+ * skipped. A call of a tool that the step did not offer fails.
+ */
+function authorizeSelected(
+  { driver, options, execution }: CallLoop,
+  calls: readonly ToolCall[],
+): MaybePromise<readonly (Authorization | undefined)[]> {
+  return options?.tools || execution?.only
+    ? authorizeSome(driver, calls, execution ?? {}, options?.tools)
+    : driver.authorize(calls)
+}
+
+async function authorizeSome(
+  driver: CallLoop['driver'],
+  calls: readonly ToolCall[],
+  { only, reason = 'Skipped: not this one now.' }: NonNullable<CallLoop['execution']>,
+  offered: readonly string[] | undefined,
+): Promise<readonly (Authorization | undefined)[]> {
+  const selected = only ? calls.filter(({ callId }) => only.includes(callId)) : calls
+  const answers = selected.length > 0 ? await driver.authorize(selected) : []
+  return calls.map((call) => {
+    const index = selected.indexOf(call)
+    if (index < 0) return withoutRunning(call, 'skipped', reason)
+    const answer = answers[index]
+    // After a crash the driver does not know which tools the step was offered.
+    if (answer && 'proceed' in answer && offered && !offered.includes(call.tool.name))
+      return withoutRunning(call, 'error', `The tool ${call.tool.name} is not offered in this step.`)
+    return answer
+  })
+}
+
+function withoutRunning(call: ToolCall, outcome: 'skipped' | 'error', reason: string): Authorization {
+  return { result: reasonResult(call, outcome, reason, 'log', call.label), by: orchestratorName }
 }
 
 /** Returns the entries of the calls that can start before any has ended. The last one announces the rest of its group. */

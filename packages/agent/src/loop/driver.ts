@@ -56,7 +56,7 @@ export interface LoopDriver {
 
 /**
  * A driver that owns the log: `append` also applies the entries to the state of the loop. A live run has
- * `run/live-driver.ts`, a {@link LoopDriver} is wrapped by `open-loop.ts`, and a replay compares instead of writing.
+ * `run/drive-run.ts`, a {@link LoopDriver} is wrapped by `open-loop.ts`, and a replay compares instead of writing.
  */
 export interface Driver extends Required<Omit<LoopDriver, 'append' | 'execute'>> {
   append(entries: readonly NewEntry[]): MaybePromise<unknown>
