@@ -6,7 +6,7 @@ import type { Ask } from '../hooks/hooks.ts'
 import type { EffectScope } from '../log/effect.ts'
 import type { Tier } from '../messages/model.ts'
 import type { NeedsContext } from '../tools/app-context.ts'
-import type { ToolCall, ToolInfo } from '../tools/tool-info.ts'
+import type { ToolInfo } from '../tools/tool-info.ts'
 import type { JsonPointer, MaybePromise } from '../values/json.ts'
 import type { LabelInit } from '../values/label.ts'
 import type { AnySchema } from '../values/schema.ts'
@@ -91,15 +91,4 @@ export interface Tool<In = never, Out = unknown, App = never> extends ToolInfo, 
   readonly '~tool': ToolDefinition
   /** Exists at compile time only. */
   readonly '~types'?: { readonly input: (input: In) => void; readonly output: Out }
-}
-
-/**
- * Returns whether a call is to this tool; narrows the call to the tool's types.
- *
- * @example
- * if (isCallTo(call, refund)) call.input.amount
- */
-export function isCallTo<In>(call: ToolCall<unknown>, tool: Tool<In>): call is ToolCall<In> {
-  // A registry may have renamed the tool, and another tool may have its name, so the definition decides.
-  return '~tool' in call.tool ? call.tool['~tool'] === tool['~tool'] : call.tool.name === tool.name
 }
