@@ -88,8 +88,11 @@ interface LinkWriter {
 
 function linkWriter(options: AuditLogOptions): LinkWriter {
   const runs = activeRuns()
-  /** The link that a run writes: hooks that run side by side write one after the other. */
-  const writing = new Map<string, Promise<unknown>>()
+  /**
+   * The link that the present driver of a run writes: hooks that run side by side write one after the other. A driver does
+   * not wait for the one before it, whose append may never be answered.
+   */
+  const writing = new Map<string, { last: Promise<unknown> }>()
   /** A cache: an unknown tool counts as one that writes. */
   const effects = new Map<string, ReadonlyMap<string, Effect>>()
 
@@ -123,19 +126,24 @@ function linkWriter(options: AuditLogOptions): LinkWriter {
 
   return {
     async whileItRuns(ctx, next) {
+      const { id } = ctx.run
+      const own: { last: Promise<unknown> } = { last: Promise.resolve() }
+      writing.set(id, own)
       try {
         return await runs.whileItRuns(ctx, next)
       } finally {
-        writing.delete(ctx.run.id)
+        if (writing.get(id) === own) writing.delete(id)
       }
     },
     seeTools({ agent, tools }) {
       effects.set(agent.name, new Map(tools.map(({ name, effect }) => [name, effect])))
     },
     link(ctx, status) {
-      const before = writing.get(ctx.run.id) ?? Promise.resolve()
-      const next = before.catch(() => {}).then(() => write(ctx, status))
-      writing.set(ctx.run.id, next)
+      const { id } = ctx.run
+      const queue = writing.get(id) ?? { last: Promise.resolve() }
+      const next = queue.last.catch(() => {}).then(() => write(ctx, status))
+      queue.last = next
+      writing.set(id, queue)
       return next
     },
   }

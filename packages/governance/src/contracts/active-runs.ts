@@ -18,7 +18,8 @@ export function activeRuns(): ActiveRuns {
       try {
         return await next()
       } finally {
-        runs.delete(ctx.run.id)
+        // A driver that lost its lease may end after another one has resumed the run in this process.
+        if (runs.get(ctx.run.id) === ctx) runs.delete(ctx.run.id)
       }
     },
     above: ({ run }) => runs.get(run.parents.at(-1) ?? ''),

@@ -3,7 +3,8 @@ import type { Agent } from '@provost/agent'
 import { createWorld, mortal } from '@provost/agent/test/crash/crash-world'
 import type { Death, World } from '@provost/agent/test/crash/crash-world'
 import type { RunResult } from '@provost/core'
-import { verifyAudit } from '@provost/governance'
+import { auditLog, verifyAudit } from '@provost/governance'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
 import { full } from '../fixture/full.ts'
@@ -52,4 +53,39 @@ describe('an audit of a run whose process died after any append', () => {
       expect(lives).toBeGreaterThan(20)
     },
   )
+})
+
+describe('an audit of a run that several drivers continue', () => {
+  const death = fc.constantFrom<Death>('unanswered', 'unwritten', 'refused')
+  const deaths = fc.array(fc.record({ lives: fc.nat(40), death }), { minLength: 1, maxLength: 4 })
+
+  /** Lets drivers of one process continue a run until each dies, and the last one end it. Returns the problems. */
+  async function problemsAfter(plan: readonly { readonly lives: number; readonly death: Death }[]): Promise<unknown> {
+    const world = createWorld()
+    // One extension for all: the process still has drivers that wait for a store which never answers.
+    const extensions = [auditLog({ key })]
+    for (const { lives, death: how } of plan) {
+      const { store, died } = mortal(world, lives, how)
+      await Promise.race([died, goOn(desk(store, extensions), world).catch(() => {})])
+    }
+    await goOn(desk(mortal(world, Infinity, 'refused').store, extensions), world)
+    return verifyAudit(textOfLines(await exportedLines(world.store, sessionId)), { key }).problems
+  }
+
+  test.each([
+    ['the child was running', [{ lives: 30, death: 'refused' }]],
+    ['a link was being written', [{ lives: 16, death: 'unwritten' }]],
+    ['the end was being linked', [{ lives: 44, death: 'unwritten' }]],
+  ] as const)('verifies if a driver before it died while %s', async (_, plan) => {
+    expect(await problemsAfter(plan)).toEqual([])
+  })
+
+  test('verifies wherever each of them dies', async () => {
+    await fc.assert(
+      fc.asyncProperty(deaths, async (plan) => {
+        expect(await problemsAfter(plan)).toEqual([])
+      }),
+      { numRuns: full ? 300 : 5 },
+    )
+  })
 })
