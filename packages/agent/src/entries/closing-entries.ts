@@ -1,9 +1,10 @@
 import type { EntryOf, NewEntry } from '@provost/core'
 
-import { newEntry, placeOf } from '../state/entry.ts'
-import { callsAt } from '../state/next-action.ts'
+import { openCalls } from '../state/next-action.ts'
+import { callOf } from '../state/session-state.ts'
 import type { CallState, SessionState } from '../types/session-state.ts'
 import { unstartedEntry } from './call-entries.ts'
+import { resolvedEntry } from './wait-entries.ts'
 
 /**
  * Returns the entries that end all open calls.
@@ -15,20 +16,9 @@ export function openCallEntries(state: SessionState, held: readonly CallState[] 
   const isHeld = ({ part }: CallState): boolean =>
     held.some((call) => part.callId === call.part.callId || part.callId.startsWith(`${call.part.callId}/`))
   const waits = new Map([...state.waits.values()].map((wait) => [wait.callId, wait.kind]))
-  const stages = [
-    'planned',
-    'deferred',
-    'ready',
-    'answered',
-    'started',
-    'parked',
-    'resumable',
-    'waiting',
-    'delivered',
-  ] as const
   // Calls of a composite end before the composite.
   const inside = [...state.run.nestedCalls.values()].filter(({ stage }) => stage !== 'settled').toReversed()
-  const open = [...inside, ...callsAt(state.run, ...stages)]
+  const open = [...inside, ...openCalls(state)]
   return open.flatMap((call) => {
     if (isHeld(call)) return []
     const kind = waits.get(call.part.callId)
@@ -45,16 +35,36 @@ function callOutcomeText(kind: EntryOf<'wait'>['kind'] | undefined): string {
   return 'The run was ended before this call had a result.'
 }
 
+/** Returns the entries that end the calls of a composite that it did not wait for, the deepest first. */
+export function unawaitedCalls(state: SessionState, composite: CallState): readonly NewEntry[] {
+  const { run } = state
+  if (!run || run.nestedCalls.size === 0) return []
+  const { callId } = composite.part
+  const open = [...run.nestedCalls.values()].filter((call) => call.stage !== 'settled' && isWithin(state, call, callId))
+  return open.toReversed().flatMap((call) => {
+    const reason = 'Not waited for: the call that made this one has ended.'
+    const refused = { decision: 'deny', reason }
+    const asked = [...state.waits.values()].filter((wait) => wait.callId === call.part.callId)
+    const answers = asked.flatMap(({ token, kind }) =>
+      kind === 'approval' ? [resolvedEntry(state, token, refused, 'composite')] : [],
+    )
+    return [...answers, unstartedEntry(state, call, answers.length > 0 ? 'denied' : 'aborted', reason)]
+  })
+}
+
+function isWithin({ run }: SessionState, call: CallState, callId: string): boolean {
+  if (!run) return false
+  let at: CallState | undefined = call
+  while (at?.parentCallId !== undefined) {
+    if (at.parentCallId === callId) return true
+    at = callOf(run, at.parentCallId)
+  }
+  return false
+}
+
 /** Returns the entries that deny all open approvals. */
 export function openWaitEntries(state: SessionState): readonly NewEntry[] {
   return [...state.waits.values()]
     .filter((wait) => wait.kind === 'approval')
-    .map(({ token }) =>
-      newEntry(placeOf(state), `${token}/resolved`, {
-        type: 'resolved',
-        token,
-        value: { decision: 'deny', reason: 'The run was ended.' },
-        by: 'abort',
-      }),
-    )
+    .map(({ token }) => resolvedEntry(state, token, { decision: 'deny', reason: 'The run was ended.' }, 'abort'))
 }

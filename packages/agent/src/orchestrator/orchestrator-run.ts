@@ -26,7 +26,7 @@ import { checkModel, checkSettings, estimateTokens, messageTokens, windowOf } fr
 
 import { toolTokens } from '../prompt/context-size.ts'
 import { readJson } from '../prompt/structured-output.ts'
-import { callsAt, nextAction } from '../state/next-action.ts'
+import { openCalls, nextAction } from '../state/next-action.ts'
 import { registeredName, toolCall } from '../state/tool-call.ts'
 import type { ExecuteOptions, OrchestratorRun, StepOptions, StepRequest } from '../types/orchestrator.ts'
 import { orchestratorName } from '../types/orchestrator.ts'
@@ -150,22 +150,7 @@ export function orchestratorRun(
     },
     tools: agent.infos,
     get calls() {
-      const { run } = cursor.state
-      const open = run
-        ? callsAt(
-            run,
-            'planned',
-            'deferred',
-            'ready',
-            'answered',
-            'started',
-            'parked',
-            'resumable',
-            'waiting',
-            'delivered',
-          )
-        : []
-      return open.map((call) => toolCall(agent, call))
+      return openCalls(cursor.state).map((call) => toolCall(agent, call))
     },
     get steers() {
       for (; counted < cursor.offset; counted++) {

@@ -39,11 +39,9 @@ export function canAdvance({ stage }: CallState): boolean {
   return stage !== 'settled' && stage !== 'waiting' && stage !== 'deferred' && stage !== 'parked'
 }
 
-/** Returns the calls of the current step at these stages, in order. */
-export function callsAt(run: RunProgress, ...stages: readonly CallState['stage'][]): readonly CallState[] {
-  const found: CallState[] = []
-  for (const call of run.calls.values()) if (stages.includes(call.stage)) found.push(call)
-  return found
+/** Returns the calls of the current step without a result, in order. */
+export function openCalls({ run }: SessionState): readonly CallState[] {
+  return [...(run?.calls.values() ?? [])].filter(({ stage }) => stage !== 'settled')
 }
 
 /** Returns what the run waits for. */

@@ -47,7 +47,9 @@ export function throughResultHooks(ctx: RunContext, first: ToolResult): MaybePro
 
 /** Returns the ending of the run where a result exceeds its byte limits. */
 export function byteLimitEnding(ctx: RunContext, { output, value, details }: ToolResult): RunEnding | undefined {
-  const bytes = byteCount(output) + byteCount(value) + byteCount(details)
+  let bytes = byteCount(output)
+  if (value !== undefined) bytes += byteCount(value)
+  if (details !== undefined) bytes += byteCount(details)
   return ctx.tree.meter.refusal({ host: bytes, log: bytes })
 }
 

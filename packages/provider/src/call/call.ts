@@ -172,20 +172,7 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
     })
   }
 
-  function onPart(part: StreamPart): void {
-    if (part.type === 'finish') {
-      usage = toUsage(part.usage)
-      finish(part.finishReason)
-    } else if (part.type === 'error') failed(part.error)
-    else if (part.type === 'tool-approval-request') failed(approvalRefused(call.model))
-    else if (part.type === 'custom' && isEarlyUsage(part)) usage = earlyUsage(part)
-    else {
-      if (part.type === 'text-start' && isCompaction(part) && take === answer.take) take = holdCompaction(take)
-      take(part)
-    }
-  }
-
-  function onRead({ done, value }: ReadableStreamReadResult<StreamPart>): void {
+  function onRead({ done, value: part }: ReadableStreamReadResult<StreamPart>): void {
     if (settled) {
       // Reading to the end after the last part leaves the connection open for the next call.
       if (!done && reader) dismiss(reader, undefined)
@@ -194,7 +181,16 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
     try {
       if (done) return failed(cutOff(call.model))
       lastPartAt = performance.now()
-      onPart(value)
+      if (part.type === 'finish') {
+        usage = toUsage(part.usage)
+        finish(part.finishReason)
+      } else if (part.type === 'error') failed(part.error)
+      else if (part.type === 'tool-approval-request') failed(approvalRefused(call.model))
+      else if (part.type === 'custom' && isEarlyUsage(part)) usage = earlyUsage(part)
+      else {
+        if (part.type === 'text-start' && isCompaction(part) && take === answer.take) take = holdCompaction(take)
+        take(part)
+      }
     } catch (error) {
       failed(error)
     }
