@@ -77,7 +77,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   memory: ['items', 'store', 'compaction', 'recall'],
   telemetry: ['report', 'attributes', 'spans', 'extension'],
   'code-mode': ['engine', 'worker', 'sandbox', 'tool'],
-  server: ['options', 'http', 'stream', 'sessions', 'requests', 'approvals', 'api', 'ui', 'a2a', 'server'],
+  server: ['options', 'http', 'stream', 'engine', 'sessions', 'requests', 'approvals', 'api', 'ui', 'a2a', 'server'],
   client: [],
   'create-provost': [],
   cli: ['command', 'terminal', 'project', 'session', 'commands'],

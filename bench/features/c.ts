@@ -387,7 +387,7 @@ async function serving(
   more: object = {},
 ) {
   const agent = createAgent({ name: 'd', model: scriptedModel([...steps]), tools: [locate], store, prices })
-  const { url, close } = await serve(createServer({ agents: [agent], store, recoverMs: 50, ...more }), { port: 0 })
+  const { url, close } = await serve(createServer({ agents: [agent], store, pollMs: 50, ...more }), { port: 0 })
   after(close)
   return { url, close }
 }

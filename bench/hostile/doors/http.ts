@@ -41,7 +41,7 @@ export function probeServer(store: SessionStore, steps: readonly ScriptedEntry[]
     },
     ...approvals,
     limits: { requestsPerMinute: 100_000 },
-    recoverMs: 200,
+    pollMs: 200,
     onError: () => {},
   })
 }

@@ -12,6 +12,7 @@ export type {
   Session,
   SessionListeners,
   SessionOptions,
+  SessionRest,
 } from './types/session.ts'
 export { compensatedSession, compensationLog } from './compensation/compensation-log.ts'
 export type { CallStage, CallState, SessionState, RunProgress } from './types/session-state.ts'

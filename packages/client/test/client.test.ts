@@ -189,7 +189,7 @@ test('a client can reconnect to another process each time, and the text continue
   const stores = [0, 1].map(() => sqliteStore(join(folder, 'sessions.db')))
   const servers = stores.map((store) => {
     const model = scriptedModel([{ text: words, delayMs: 10 }])
-    return createServer({ agents: [createAgent({ name: 'desk', model, store })], store, recoverMs: 60_000 })
+    return createServer({ agents: [createAgent({ name: 'desk', model, store })], store, pollMs: 60_000 })
   })
   let requests = 0
   const client = createClient({

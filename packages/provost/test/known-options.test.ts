@@ -483,6 +483,10 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
           requestOptions: { temperature: { min: 0, max: 1, ...more } },
         }),
     ],
+    createWorker: [
+      (more) => server.createWorker({ agents: [desk], store: store(), ...more }),
+      (more) => server.createWorker({ agents: [desk], store: store(), requestOptions: { toolChoice: true, ...more } }),
+    ],
     serve: [(more) => server.serve(aServer, { port: 0, ...more })],
   },
   cli: { main: 'no options' },
@@ -645,6 +649,7 @@ const methods: Readonly<Record<string, () => Promise<Readonly<Record<string, Ent
     const session = await desk.createSession()
     return {
       abort: [(more) => session.abort({ graceMs: 1, ...more })],
+      advance: 'no options',
       close: 'no options',
       compact: 'no options',
       compensate: [
@@ -661,6 +666,7 @@ const methods: Readonly<Record<string, () => Promise<Readonly<Record<string, Ent
       send: [(more) => session.send('go', { mode: 'queue', ...more })],
       stream: [(more) => session.stream('go', { maxSteps: 1, ...more })],
       waitForIdle: 'no options',
+      yield: 'no options',
     }
   },
   memory: async () => {

@@ -15,7 +15,7 @@ export interface ReplayDifference {
 
 /** Stops the replay of one loop, with the reason. */
 export class ReplayStopped extends Error {
-  readonly reason: 'end' | 'resumed' | 'closed' | ReplayDifference
+  readonly reason: 'end' | 'resumed' | 'closed' | 'yielded' | ReplayDifference
   constructor(why: ReplayStopped['reason']) {
     super('The replay of this loop has stopped.')
     this.reason = why

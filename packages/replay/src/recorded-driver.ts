@@ -15,6 +15,7 @@ export function recordedDriver(recorded: RecordedLog): Driver {
     takeInputs() {
       const entry = nextExpected(recorded)
       if (recorded.isClosing()) throw new ReplayStopped('closed')
+      if (entry.type === 'run' && entry.op === 'suspended' && entry.yielded) throw new ReplayStopped('yielded')
       return isArrival(state, entry) ? arrivals(recorded) : []
     },
 

@@ -94,9 +94,7 @@ async function replayRun(
     }
     const { reason } = thrown
     if (typeof reason === 'object') return reason
-    if (reason === 'resumed') {
-      recorded.take()
-    }
+    if (reason === 'resumed' || reason === 'yielded') recorded.take()
     if (reason === 'closed') recorded.skipClosing()
     if (reason === 'end') while (recorded.entry()) recorded.take()
     return undefined

@@ -28,7 +28,7 @@ import type { Initialised } from './init-extension.ts'
 import { checkOptions, outputSchemaOf, toolsOf } from './validate-options.ts'
 
 /** The default `leaseMs` of an agent: milliseconds until the lease of a dead writer expires. */
-const defaultLeaseMs = 30_000
+const defaultLeaseMs = 10_000
 
 export { registerAgent, resolvedAgentOf } from './agent-registry.ts'
 

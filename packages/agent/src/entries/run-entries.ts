@@ -13,6 +13,13 @@ export function suspendedEntry(state: SessionState): NewEntry {
   return lifecycleEntry(state, 'suspended')
 }
 
+/** Returns the entry that suspends the run at a step boundary to make room for others. */
+export function yieldedEntry(state: SessionState): NewEntry {
+  const place = placeOf(state)
+  const id = positionId(place.runId, place.step, 'suspended', state.offset)
+  return newEntry(place, id, { type: 'run', op: 'suspended', yielded: true })
+}
+
 /** Returns the entry that resumes the run. */
 export function resumedEntry(state: SessionState): NewEntry {
   return lifecycleEntry(state, 'resumed')

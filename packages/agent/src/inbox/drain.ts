@@ -23,6 +23,7 @@ import { enterMessages } from './enter-messages.ts'
 export function arrivals(ctx: RunContext, at: 'step' | 'end'): MaybePromise<readonly NewEntry[]> {
   const { inbox, pendingInputs, options } = ctx
   stopIfAborted(ctx)
+  if (pendingInputs.yielding && at === 'step') throw new RunEnding('yielded')
   if (pendingInputs.draining) {
     // A final answer that finished during the drain completes the run.
     if (at === 'end' && !inbox.has('steer') && !inbox.has('queue')) return []

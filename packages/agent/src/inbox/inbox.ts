@@ -26,6 +26,8 @@ export function openInbox(options: InboxOptions): Inbox {
   const { store, log, scrubber, isTaken } = options
   const inputs = { steer: new Map<string, InboxInput>(), queue: new Map<string, InboxInput>() }
   const answers = new Map<string, Delivery>()
+  /** Aborts that no run was there to take, by token. */
+  const aborts = new Map<string, { readonly runId: unknown; readonly options: AbortOptions }>()
   /** What only the sender in this process knows of an input, until it is read. */
   const terms = new Map<string, Pick<SentInput, 'signal' | 'atRest'>>()
   let steersOnTheirWay = 0
@@ -52,7 +54,8 @@ export function openInbox(options: InboxOptions): Inbox {
     return inputs[mode].size > 0
   }
 
-  function take(delivery: Delivery): void {
+  /** @param before id of the delivery before it. */
+  function take(delivery: Delivery, before: string): void {
     const { token, value } = delivery
     const { signal, atRest = false } = terms.get(token) ?? {}
     terms.delete(token)
@@ -67,6 +70,7 @@ export function openInbox(options: InboxOptions): Inbox {
         token,
         mode,
         position: position++,
+        after: before,
         by: delivery.by,
         signal,
         ...(to !== undefined && { to: typeof to === 'string' ? to : JSON.stringify(to) }),
@@ -74,8 +78,22 @@ export function openInbox(options: InboxOptions): Inbox {
       })
       if (reader) notify(reader.pendingInputs)
     } else if (token.startsWith(abortToken)) {
-      if (isRecord(value) && value['runId'] === reader?.runId) reader?.abort(token, abortOptions(value['options']))
+      const { runId, options: how }: Record<string, unknown> = isRecord(value) ? value : {}
+      if (!reader) aborts.set(token, { runId, options: abortOptions(how) })
+      else if (runId === reader.runId) reader.abort(token, abortOptions(how))
     } else answer(delivery)
+  }
+
+  /** Hands the run the aborts that came before it. */
+  function deliverAborts(own: InboxReader): void {
+    for (const [token, { runId, options: how }] of aborts) if (runId === own.runId) own.abort(token, how)
+    aborts.clear()
+  }
+
+  function firstUntaken(): InboxInput | undefined {
+    const [steer] = unread('steer')
+    const [queued] = unread('queue')
+    return steer && queued && queued.position < steer.position ? queued : (steer ?? queued)
   }
 
   function answer(delivery: Delivery): void {
@@ -85,8 +103,9 @@ export function openInbox(options: InboxOptions): Inbox {
 
   async function read(): Promise<void> {
     for await (const delivery of store.inbox(log, after)) {
+      const before = after
       after = delivery.id
-      take(delivery)
+      take(delivery, before)
     }
   }
 
@@ -133,6 +152,15 @@ export function openInbox(options: InboxOptions): Inbox {
   return {
     isShared: options.isShared,
     answers,
+    get lastRead() {
+      return after
+    },
+    get lastTaken() {
+      return firstUntaken()?.after ?? after
+    },
+    hasAbort(runId) {
+      return [...aborts.values()].some((abort) => abort.runId === runId)
+    },
     unread,
     has: (mode) => has(mode) || (mode === 'steer' && steersOnTheirWay > 0),
     answer,
@@ -162,6 +190,7 @@ export function openInbox(options: InboxOptions): Inbox {
           if (!stop.signal.aborted) own.failed(thrown)
         })
       }
+      deliverAborts(own)
       void readFor(own)
       return () => {
         if (reader === own) reader = undefined

@@ -16,6 +16,7 @@ export function createPendingInputs(left?: PendingInputs): PendingInputs {
     compactions: [],
     listeners: new Set(),
     draining: false,
+    yielding: false,
     drained: Promise.withResolvers(),
   }
 }

@@ -21,6 +21,7 @@ export function applyRun(state: SessionState, entry: Extract<Entry, { type: 'run
         ...(entry.principal && { principal: entry.principal }),
         startedAt: entry.at,
         status: 'running',
+        yielded: false,
         step: 0,
         attempts: 0,
         calls: new Map(),
@@ -53,12 +54,14 @@ export function applyRun(state: SessionState, entry: Extract<Entry, { type: 'run
     case 'suspended':
       if (run) {
         run.status = 'suspended'
+        run.yielded = entry.yielded === true
         run.activeMs += Math.max(0, entry.at - run.activeSince)
       }
       break
     case 'resumed':
       if (run) {
         run.status = 'running'
+        run.yielded = false
         run.activeSince = entry.at
         run.error = undefined
       }

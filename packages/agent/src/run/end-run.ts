@@ -3,6 +3,7 @@ import type { NewEntry, RunResult } from '@provost/core'
 import { agentNamed } from '../handoff/active-agent.ts'
 import { runHooks } from '../hooks/run-hooks.ts'
 import { runResult } from '../result/run-result.ts'
+import { nextDeadline } from '../state/wait-deadlines.ts'
 import type { Hooked } from '../types/hooks.ts'
 import type { AppendResult } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
@@ -16,14 +17,26 @@ import type { SessionState } from '../types/session-state.ts'
  */
 export async function endRun(scope: RunContext, entries: readonly NewEntry[]): Promise<AppendResult> {
   const { append } = scope.logWriter
-  const last = entries.at(-1)
+  const end = entries.at(-1)
   // Another process may resume the run, so the store has to have what was sent here.
-  if (last?.type === 'run' && last.op === 'suspended') await scope.inbox.arriving()
-  if (!last || endHooks(scope).length === 0) return append(entries)
+  if (end?.type === 'run' && end.op === 'suspended') await scope.inbox.arriving()
+  if (!end) return append(entries)
+  if (endHooks(scope).length === 0) return append([...entries.slice(0, -1), withWake(scope, end)])
   await append(entries.slice(0, -1))
+  const last = withWake(scope, end)
   const ids = { sessionId: scope.sessionId, runId: scope.id }
   await runEndHooks(scope, await runResult(scope.entryAgent, stateAfter(scope.state, last), ids))
   return append([last])
+}
+
+/** Adds what makes the session due again: the run's next deadline, and the last delivery that it has read. */
+function withWake({ state, inbox, parentRun }: RunContext, end: NewEntry): NewEntry {
+  if (parentRun || end.type !== 'run') return end
+  // An input that was read and not taken starts the next run, except after a failure.
+  if (end.op === 'ended') return { ...end, seen: end.status === 'completed' ? inbox.lastTaken : inbox.lastRead }
+  if (end.op !== 'suspended') return end
+  const deadline = end.yielded ? state.clock.now() : nextDeadline(state)
+  return { ...end, ...(Number.isFinite(deadline) && { due: deadline }), seen: inbox.lastRead }
 }
 
 /** Runs `run.end` hooks with the result of a run. */

@@ -4,7 +4,7 @@ import { closeChildren } from '../children/close-children.ts'
 import { sourceOf } from '../control/failure-source.ts'
 import { parkedEntry } from '../entries/call-entries.ts'
 import { openCallEntries, openWaitEntries } from '../entries/closing-entries.ts'
-import { closingMessage, endedEntry, suspendedEntry } from '../entries/run-entries.ts'
+import { closingMessage, endedEntry, suspendedEntry, yieldedEntry } from '../entries/run-entries.ts'
 import { hookContexts } from '../hooks/hook-context.ts'
 import { asError } from '../result/run-error.ts'
 import { brokenResult } from '../result/run-result.ts'
@@ -68,6 +68,7 @@ async function closingEntries(
   if (!state.run || (state.run.status !== 'running' && state.run.status !== 'suspended')) return []
   // The store reported a failure, but had stored the suspension.
   if (state.run.status === 'suspended' && !paused) return []
+  if (ending.status === 'yielded') return [yieldedEntry(state)]
   const held = [...state.run.calls.values()].filter((call) => isHeld(state, ctx.tree, call))
   const waiting = held.length > 0 || nextAction(state) === 'wait'
   if (ending.status === 'aborted' && ctx.control.pendingPolicy === 'hold' && waiting) {

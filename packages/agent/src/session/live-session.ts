@@ -15,10 +15,12 @@ import { sessionClosed, sessionOpen } from '../result/session-error.ts'
 import { pendingWork } from '../state/next-action.ts'
 import { lastModel } from '../state/run-summary.ts'
 import { sessionCost, sessionUsage } from '../state/usage.ts'
+import { nextDeadline } from '../state/wait-deadlines.ts'
 import type { Inbox } from '../types/inputs.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunHandle } from '../types/run-context.ts'
 import type { CompensateOptions, UntypedRunOptions, Session, SessionOptions } from '../types/session.ts'
+import { advanceSession, restOf } from './advance-session.ts'
 import { createBackground } from './background.ts'
 import { createCompactor } from './compact-session.ts'
 import { createListeners } from './listeners.ts'
@@ -149,6 +151,13 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       if (runs.openRun()) return 'suspended'
       return (runs.last() ?? state.run)?.status === 'failed' ? 'failed' : 'idle'
     },
+    get rest() {
+      return restOf(state, runs)
+    },
+    get nextDeadline() {
+      const first = nextDeadline(state)
+      return Number.isFinite(first) ? first : undefined
+    },
     get model() {
       return lastModel(state) ?? agent.modelName
     },
@@ -180,6 +189,13 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       assertOpen()
       if (runs.activeRun()) throw new SessionBusyError(id)
       return runs.resume(decisions, true)
+    },
+    async advance() {
+      assertOpen()
+      return advanceSession({ id, store, agent, state, runs, inbox })
+    },
+    yield() {
+      if (runs.activeRun()) runs.pendingInputs().yielding = true
     },
     async resolve(decisions) {
       checkDecisions(decisions, 'session.resolve')

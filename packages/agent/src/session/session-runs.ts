@@ -39,6 +39,8 @@ export interface SessionRuns<Output> {
   startFromInbox(options?: UntypedRunOptions): void
   /** Does the same if such input was read and no run is open in the log. */
   startNext(): void
+  /** Whether a decision on what the open run waits for has arrived. */
+  hasDueWork(): boolean
   /** Reads entries that other processes wrote. Does nothing while a run is active here. */
   refresh(): Promise<void>
   /** Sets a timer that resumes a suspended run when a wait expires. The timer does not keep the process alive. */
@@ -181,6 +183,7 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     resume,
     startFromInbox,
     startNext,
+    hasDueWork,
     refresh,
     scheduleWake: () => scheduleWake(),
     close() {

@@ -76,7 +76,7 @@ export interface AgentOptions<
   readonly store?: SessionStore
   /**
    * Milliseconds after which another process may take over a run whose process died or hangs. A live run renews its
-   * lease after a third of this time. Default 30,000. With a shorter lease the takeover is sooner, but a process that
+   * lease after a third of this time. Default 10,000. With a shorter lease the takeover is sooner, but a process that
    * is blocked for longer loses its run.
    */
   readonly leaseMs?: number

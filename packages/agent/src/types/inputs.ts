@@ -20,6 +20,8 @@ export interface InboxInput extends QueuedInput {
   readonly mode: SendMode
   /** Its position in the inbox. */
   readonly position: number
+  /** Id of the delivery before it; empty for the first. */
+  readonly after: string
   /** The run that the input names. Logs of earlier releases also received the inputs of child runs. */
   readonly to?: string
 }
@@ -59,6 +61,12 @@ export interface Inbox {
   answer(delivery: Delivery): void
   /** Whether input of a mode is unread, or on its way. */
   has(mode: SendMode): boolean
+  /** Id of the last delivery that was read here; empty if there was none. */
+  readonly lastRead: string
+  /** Id of the last delivery before the first input that no run has taken; otherwise as {@link lastRead}. */
+  readonly lastTaken: string
+  /** Whether an abort of a run was read while no run was there to take it. */
+  hasAbort(runId: string): boolean
   /** Unread inputs of a mode in their order. An input is unread until the log records it. */
   unread(mode: SendMode): Iterable<InboxInput>
   /** Resolves when each delivery made before the call is read. */
@@ -82,6 +90,8 @@ export interface PendingInputs {
   readonly listeners: Set<() => void>
   /** The run ends after the current step. */
   draining: boolean
+  /** The run is suspended at the start of the next step, and can be resumed at once. */
+  yielding: boolean
   /** Resolves when the run is about to end: it stops waiting for humans. */
   readonly drained: PromiseWithResolvers<void>
 }

@@ -150,6 +150,8 @@ export interface RunProgress {
   readonly principal?: Principal
   readonly startedAt: number
   status: 'running' | RunStatus
+  /** It is suspended and waits for nothing: it made room for others. */
+  yielded: boolean
   /** Number of model calls that were answered or attempted; 0 before the first. */
   step: number
   /** Failed attempts in the current step. */

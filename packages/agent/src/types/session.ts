@@ -21,13 +21,18 @@ import type {
   Principal,
   RunResult,
   SessionStatus,
+  Rest,
   SessionStore,
   Spawnable,
+  Timestamp,
   ToolCall,
   UsageReport,
 } from '@provost/core'
 
 import type { AbortOptions, AgentStream, FollowUps, SendMode, With } from './stream.ts'
+
+/** See `session.rest`. */
+export type SessionRest = 'running' | 'crashed' | 'waits' | 'yielded' | 'idle'
 
 /** Options of one run. */
 export interface RunOptions {
@@ -184,6 +189,14 @@ export interface Session<Output = string, App = unknown> {
    * `suspended` while a run waits for outside input, or was interrupted and can resume; `failed` after a failed run.
    */
   readonly status: SessionStatus
+  /**
+   * What the session does without news: `running` while a run is active in this process, `crashed` if its run is in
+   * progress in the log alone (its process has died, or is another one), `waits` for an answer or a deadline, `yielded`
+   * after `yield()`, otherwise `idle`.
+   */
+  readonly rest: SessionRest
+  /** When the first wait of the run expires, in milliseconds since 1970; undefined without a deadline. */
+  readonly nextDeadline: Timestamp | undefined
   readonly messages: Messages
   /** `provider/model` of the last answer; before the first answer, the agent's. */
   readonly model: string
@@ -244,6 +257,20 @@ export interface Session<Output = string, App = unknown> {
    * @throws SessionBusyError while it is in progress; ProvostError `nothing-to-resume`.
    */
   resume(decisions?: Decisions): AgentStream<Output>
+  /**
+   * Advances the session until it rests, in this process: resumes a run that was interrupted, or that has news in its
+   * inbox or a wait that expired, and starts runs with input that no run has taken. Without news it reads the log and the
+   * inbox, and writes nothing to the log. For workers and engines; any process may call it at any time.
+   *
+   * @returns why it rests. `busy` while another process has the run.
+   * @throws the error of a run that stopped before its end was in the log: try again later.
+   */
+  advance(): Promise<Rest>
+  /**
+   * Suspends the run in progress where its next step would begin, so that another process or another session can use the
+   * place. The session is due at once, and `advance()` or `resume()` continues the run. Does nothing without a run.
+   */
+  yield(): void
   /**
    * Answers approvals, remote calls and uncertain calls. Any of them resumes a suspended run, in this process or
    * another. Resolves when the decisions are stored, not when that run has ended.

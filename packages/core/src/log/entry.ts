@@ -71,8 +71,10 @@ export type EntryBody =
   | {
       type: 'run'
       op: 'suspended'
-      /** When the run has to be looked at: its earliest deadline, or now if it only makes room. Absent: when an answer comes. */
+      /** When the run has to be looked at: at its earliest deadline. Absent: when an answer comes. */
       due?: Timestamp
+      /** The run waits for nothing: it made room for others at a step boundary. */
+      yielded?: true
       /** Id of the last delivery that the run has read; absent in entries of earlier releases. */
       seen?: string
     }

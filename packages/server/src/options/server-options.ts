@@ -1,9 +1,10 @@
 import type { Agent } from '@provost/agent'
-import type { Effect, Json, MaybePromise, Principal, SessionStore } from '@provost/core'
+import type { Effect, Json, MaybePromise, Principal } from '@provost/core'
 
 import type { ApprovalOptions, Via } from './approval-options.ts'
 import type { Limits } from './limits.ts'
 import type { RequestOptions } from './request-options.ts'
+import type { WorkOptions } from './work-options.ts'
 
 /** What a principal is about to do. */
 export type Action =
@@ -45,11 +46,9 @@ export interface ErrorPlace {
 }
 
 /** Options of `createServer`. */
-export interface ServerOptions {
+export interface ServerOptions extends WorkOptions {
   /** Agents of the server. The first is the default of requests that name none. */
   readonly agents: readonly Agent<unknown, never>[]
-  /** Store of all sessions. For several processes: `postgresStore`, or `sqliteStore` on one machine. */
-  readonly store: SessionStore
   /**
    * Returns the principal of a request, or `undefined` for an unknown one (401). Without it the server answers requests
    * from this machine only, and their principal is `local`.
@@ -103,6 +102,4 @@ export interface ServerOptions {
    * method and path of the request, and the id of the session.
    */
   readonly onError?: (error: unknown, place: ErrorPlace) => void
-  /** Milliseconds between searches for runs whose process died. Default 5,000. */
-  readonly recoverMs?: number
 }

@@ -8,10 +8,13 @@ import type { RequestOptions } from '../options/request-options.ts'
 import type { ServeOptions } from '../options/serve-options.ts'
 import type { ServerOptions } from '../options/server-options.ts'
 import type { Server } from '../options/server.ts'
+import type { WorkOptions } from '../options/work-options.ts'
+import type { WorkerOptions } from '../options/worker-options.ts'
+
+const workKeys = { store: true, concurrency: true, pollMs: true, engine: true } satisfies KnownKeys<WorkOptions>
 
 const serverKeys = {
   agents: true,
-  store: true,
   authenticate: true,
   authorize: true,
   approvals: true,
@@ -25,7 +28,7 @@ const serverKeys = {
   publicUrl: true,
   limits: true,
   onError: true,
-  recoverMs: true,
+  ...workKeys,
 } satisfies KnownKeys<ServerOptions>
 
 const toServe = 'Give it to serve(server, { … }).'
@@ -64,8 +67,8 @@ const rangeKeys = { min: true, max: true } satisfies KnownKeys<
   object & Exclude<RequestOptions['temperature'], undefined>
 >
 
-function checkRequestOptions({ requestOptions }: ServerOptions): void {
-  const where = '"requestOptions" of createServer'
+function checkRequestOptions({ requestOptions }: Pick<ServerOptions, 'requestOptions'>, of: string): void {
+  const where = `"requestOptions" of ${of}`
   checkOptions(requestOptions, requestKeys, where, { model: 'Name it "models": { name: model }.' })
   if (!isRecord(requestOptions)) return
   const { models, temperature } = requestOptions
@@ -79,18 +82,59 @@ const approvalKeys = { by: true, mayEdit: true, peers: true } satisfies KnownKey
 export function checkServerOptions(options: ServerOptions): void {
   checkOptions(options, serverKeys, 'createServer', movedServer)
   if (isRecord(options.approvals)) checkOptions(options.approvals, approvalKeys, '"approvals" of createServer')
-  if (!Array.isArray(options?.agents)) {
-    throw new ProvostError('invalid-option', 'The option agents of createServer is not a list.', {
-      hint: 'Give createServer({ agents: [agent], store }).',
+  checkWork(options, 'createServer')
+  checkOptions(options.limits, limitKeys, '"limits" of createServer')
+  checkNumbers({ ...options.limits }, 'createServer')
+}
+
+const workerKeys = {
+  agents: true,
+  context: true,
+  requestOptions: true,
+  onError: true,
+  ...workKeys,
+} satisfies KnownKeys<WorkerOptions>
+
+const movedWorker: MovedKeys = {
+  agent: 'Name it "agents": a list.',
+  limits: 'Write "concurrency". Other limits belong to createServer.',
+  workers: 'Name it "concurrency".',
+}
+
+/** @throws ProvostError `unknown-option`, `invalid-option`, `invalid-options` */
+export function checkWorkerOptions(options: WorkerOptions): void {
+  checkOptions(options, workerKeys, 'createWorker', movedWorker)
+  checkWork(options, 'createWorker')
+}
+
+/** Checks what a server and a worker have in common. */
+function checkWork(options: WorkerOptions, where: string): void {
+  const { agents, store, concurrency, pollMs } = options ?? {}
+  if (!Array.isArray(agents)) {
+    throw new ProvostError('invalid-option', `The option agents of ${where} is not a list.`, {
+      hint: `Give ${where}({ agents: [agent], store }).`,
     })
   }
-  checkRequestOptions(options)
-  const { limits, recoverMs } = options
-  checkOptions(limits, limitKeys, '"limits" of createServer')
-  for (const [name, limit] of Object.entries({ ...limits, recoverMs })) {
+  const names = new Set(agents.map(({ name }) => name))
+  if (agents.length === 0 || names.size < agents.length) {
+    throw new ProvostError('invalid-option', `The option agents of ${where} is empty or has the same name twice.`, {
+      hint: `Give ${where} at least one agent, each with a different name.`,
+    })
+  }
+  if (!isRecord(store)) {
+    throw new ProvostError('invalid-option', `The option store of ${where} is missing.`, {
+      hint: 'Give it sqliteStore(path) or postgresStore(url).',
+    })
+  }
+  checkRequestOptions(options, where)
+  checkNumbers({ concurrency, pollMs }, where)
+}
+
+function checkNumbers(numbers: Readonly<Record<string, number | undefined>>, where: string): void {
+  for (const [name, limit] of Object.entries(numbers)) {
     // Written as `>= 0` so that NaN, which no value exceeds, is rejected too.
     if (limit === undefined || (typeof limit === 'number' && limit >= 0)) continue
-    throw new ProvostError('invalid-option', `The option ${name} of createServer is ${String(limit)}.`, {
+    throw new ProvostError('invalid-option', `The option ${name} of ${where} is ${String(limit)}.`, {
       hint: 'Give 0 or a positive number.',
     })
   }
@@ -99,8 +143,8 @@ export function checkServerOptions(options: ServerOptions): void {
 const closeKeys = { graceMs: true } satisfies KnownKeys<NonNullable<Parameters<Server['close']>[0]>>
 
 /** @throws ProvostError `unknown-option` */
-export function checkCloseOptions(options: unknown): void {
-  checkOptions(options, closeKeys, 'server.close')
+export function checkCloseOptions(options: unknown, where: string): void {
+  checkOptions(options, closeKeys, where)
 }
 
 const serveKeys = {

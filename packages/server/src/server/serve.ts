@@ -76,7 +76,7 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
     url: `http://${name}:${bound}`,
     port: bound,
     async close(ending) {
-      checkCloseOptions(ending)
+      checkCloseOptions(ending, 'close of serve')
       const ended = new Promise<void>((resolve) => http.close(() => resolve()))
       await server.close(ending)
       if ('closeAllConnections' in http) http.closeAllConnections()

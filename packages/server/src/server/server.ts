@@ -1,5 +1,5 @@
 import type { Principal } from '@provost/core'
-import { ProvostError, clockOf, isRecord } from '@provost/core'
+import { clockOf, isRecord } from '@provost/core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
@@ -23,14 +23,12 @@ import { healthSchema } from '../http/response-schema.ts'
 import { defaultLimits } from '../options/limits.ts'
 import type { Action, ServerOptions } from '../options/server-options.ts'
 import type { Server } from '../options/server.ts'
-import { drainingStore } from '../sessions/draining-store.ts'
 import { localPrincipal } from '../sessions/ownership.ts'
-import { createSessionHost } from '../sessions/session-host.ts'
-import { createTransientWriter } from '../stream/transient-writer.ts'
 import { chatOperation } from '../ui/chat-operation.ts'
 import { checkCloseOptions, checkServerOptions } from './known-server-options.ts'
 import { answerMcp } from './mcp-server.ts'
 import { reporter } from './report.ts'
+import { createSessionProcess } from './session-process.ts'
 
 /**
  * Creates a server of agents over one store. Any number of processes can serve the same sessions.
@@ -43,22 +41,11 @@ import { reporter } from './report.ts'
  */
 export function createServer(options: ServerOptions): Server {
   checkServerOptions(options)
-  checkOptions(options)
   checkApprovals(options)
-  const { authenticate, authorize, origins = [], recoverMs = 5_000 } = options
+  const { authenticate, authorize, origins = [] } = options
   const report = reporter(options.agents, options.onError)
   const limits = { ...defaultLimits, ...options.limits }
-  const passing = options.store.transient && createTransientWriter(options.store.transient)
-  const closing = drainingStore(
-    options.store,
-    (log) => {
-      for (const live of host.running) if (live.id === log) live.feed.stopPublishing()
-      connections.cut(log)
-    },
-    (log) => passing?.settle(log),
-    (sessionId, thrown) => report(thrown, { sessionId }),
-  )
-  const host = createSessionHost(options, closing.store, limits, passing, report)
+  const { host, start, close } = createSessionProcess({ ...options, limits }, report, (log) => connections.cut(log))
   const connections = createConnections(limits.connections)
   const rate = createRate(limits.requestsPerMinute, clockOf(options.store).elapsed)
   let closed: Promise<void> | undefined
@@ -232,65 +219,18 @@ export function createServer(options: ServerOptions): Server {
     })
   }
 
-  let looking: Promise<void> | undefined
-  /** Looks for runs whose process died. With a slow store, a second look does not start beside the first. */
-  function look(): void {
-    looking ??= host
-      .recoverAll()
-      .catch((thrown: unknown) => report(thrown, {}))
-      .finally(() => (looking = undefined))
-  }
-  const recovery = setInterval(look, recoverMs).unref()
-  // Runs that an earlier process left are resumed at once.
-  look()
-
-  async function allIdle(): Promise<void> {
-    for (const live of [...host.running]) await live.idle
-    await host.compensated()
-  }
-
-  async function close(graceMs: number): Promise<void> {
-    clearInterval(recovery)
-    host.stopRecovery()
-    closing.drain()
-    const over = allIdle()
-    const timer = Promise.withResolvers<void>()
-    const grace = setTimeout(timer.resolve, graceMs)
-    await Promise.race([over, timer.promise])
-    clearTimeout(grace)
-    closing.stop()
-    for (const live of host.running) live.feed.stopPublishing()
-    connections.cut()
-    host.stopCompensating()
-    for (const live of host.running) void live.session.abort({ graceMs: 0, onPendingApprovals: 'hold' }).catch(() => {})
-    await allIdle()
-    await passing?.close()
-  }
+  start()
 
   return {
     app,
     fetch: (request, env) => app.fetch(request, isRecord(env) ? env : {}),
     authenticated: authenticate !== undefined,
     async close(ending = {}) {
-      checkCloseOptions(ending)
+      checkCloseOptions(ending, 'server.close')
       const { graceMs = 5_000 } = ending
-      closed ??= close(graceMs)
+      closed ??= close(graceMs, () => connections.cut())
       return closed
     },
-  }
-}
-
-function checkOptions({ agents, store }: ServerOptions): void {
-  const names = new Set(agents.map(({ name }) => name))
-  if (agents.length === 0 || names.size < agents.length) {
-    throw new ProvostError('invalid-option', 'The option agents of createServer is empty or has the same name twice.', {
-      hint: 'Give createServer at least one agent, each with a different name.',
-    })
-  }
-  if (!isRecord(store)) {
-    throw new ProvostError('invalid-option', 'The option store of createServer is missing.', {
-      hint: 'Give it sqliteStore(path) or postgresStore(url).',
-    })
   }
 }
 

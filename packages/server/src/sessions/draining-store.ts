@@ -90,6 +90,8 @@ function withAppend(inner: SessionStore, append: SessionStore['append']): Sessio
     putBlob: (...args) => inner.putBlob(...args),
     list: (...args) => inner.list(...args),
     delete: (...args) => inner.delete(...args),
+    ...(inner.claimDue && { claimDue: inner.claimDue.bind(inner) }),
+    ...(inner.setDue && { setDue: inner.setDue.bind(inner) }),
     close: () => inner.close(),
   }
 }

@@ -1,6 +1,15 @@
 import { compensationLog } from '@provost/agent'
 import type { Agent, AgentStream, CompensateOptions, RunOptions, SessionOptions } from '@provost/agent'
-import type { Compensation, Decisions, Input, Message, ModelMessage, Principal, SessionStore } from '@provost/core'
+import type {
+  Compensation,
+  Decisions,
+  Input,
+  Message,
+  ModelMessage,
+  Principal,
+  Rest,
+  SessionStore,
+} from '@provost/core'
 import { ProvostError, sessionQuarantined, uuidv7 } from '@provost/core'
 import { countedRead } from '@provost/sessions'
 
@@ -10,13 +19,12 @@ import { createClientRedaction } from '../http/public-errors.ts'
 import { isCode, tooMany } from '../http/request-error.ts'
 import type { Limits } from '../options/limits.ts'
 import type { RequestedOptions } from '../options/request-options.ts'
-import type { ErrorPlace, ServerOptions } from '../options/server-options.ts'
+import type { ServerOptions } from '../options/server-options.ts'
 import type { TransientWriter } from '../stream/transient-writer.ts'
 import { divideDecisions } from './compensation-waits.ts'
 import type { LiveSession } from './live-session.ts'
 import { openSession } from './live-session.ts'
 import { localPrincipal, ownership } from './ownership.ts'
-import { createRecovery } from './recovery.ts'
 import type { RemoteToolInit } from './remote-tool.ts'
 import { checkRemoteTools } from './remote-tool.ts'
 import { hasRun } from './session-end.ts'
@@ -54,10 +62,13 @@ export interface SessionHost {
   view(principal: Principal | undefined, id: string): Promise<SessionView>
   /** Resumes a run whose process died, unless another process has resumed it. @throws ProvostError `session-quarantined` */
   recover(live: LiveSession): Promise<void>
-  /** Looks for such runs and resumes them. */
-  recoverAll(): Promise<void>
-  /** Stops taking runs over. */
-  stopRecovery(): void
+  /** Advances a session until it rests, for its own principal. The store counts a takeover before the log is read. */
+  advance(id: string): Promise<Rest>
+  /** Returns the number of sessions that run here or are being opened to run. */
+  occupied(): number
+  isRunning(id: string): boolean
+  /** Asks the oldest run of a principal to rest at its next step. */
+  yieldOne(principal: string | undefined): void
   /** Ends the quarantine of a session. @returns false if it is not in quarantine; undefined for an unknown session. */
   releaseQuarantine(id: string): Promise<boolean | undefined>
   forget(id: string): void
@@ -102,14 +113,16 @@ export interface SessionView {
 /** Milliseconds to open a session whose writer died. After them another process may try. */
 const openingMs = 5_000
 
+/** The options of a server or a worker that its sessions use. */
+export type HostOptions = Pick<ServerOptions, 'agents' | 'context' | 'exposeErrors' | 'requestOptions' | 'authenticate'>
+
 type Opened = SessionOptions & { readonly context?: unknown }
 
 export function createSessionHost(
-  options: ServerOptions,
+  options: HostOptions,
   store: SessionStore,
   limits: Limits,
   passing: TransientWriter | undefined,
-  report: (thrown: unknown, place: ErrorPlace) => void,
 ): SessionHost {
   const { agents, authenticate, context } = options
   const redaction = createClientRedaction(options.exposeErrors === true)
@@ -118,6 +131,8 @@ export function createSessionHost(
   const running = new Set<LiveSession>()
   const compensating = new Set<Promise<unknown>>()
   const stopped = new AbortController()
+  /** Sessions that are being opened to run. */
+  let starting = 0
   /** Runs that are about to begin, by principal. */
   const admitted = new Map<string, number>()
 
@@ -176,8 +191,8 @@ export function createSessionHost(
     })
   }
 
-  /** Resumes a run. @param broken receives an error that stops the run before its end is in the log. */
-  async function takeUp(live: LiveSession, broken: (thrown: unknown) => void): Promise<void> {
+  /** Resumes a run. Resolves when it has begun, or cannot. */
+  async function takeUp(live: LiveSession): Promise<void> {
     if (live.session.status === 'running') return
     const stream = live.session.resume()
     void stream[Symbol.asyncIterator]().return?.()
@@ -185,10 +200,7 @@ export function createSessionHost(
     const started = new Promise<void>((resolve) => {
       const stop = live.feed.listen(() => (stop(), resolve()))
     })
-    const ended = stream.result.then(({ status, error }) => {
-      if (status === 'failed' && live.session.status === 'suspended') broken(error)
-    })
-    await Promise.race([started, ended])
+    await Promise.race([started, stream.result])
   }
 
   function keep(id: string, live: Promise<LiveSession>): Promise<LiveSession> {
@@ -207,11 +219,12 @@ export function createSessionHost(
     }
   }
 
-  /** Counts a session as active until it is idle. */
-  function track(live: LiveSession): void {
+  /** Counts a session as active until it is idle. @param work that may start runs. */
+  function track(live: LiveSession, work?: Promise<unknown>): void {
     if (running.has(live)) return
     running.add(live)
     const settled = async (): Promise<void> => {
+      await work?.catch(() => {})
       while (live.session.status === 'running') await live.session.waitForIdle().catch(() => {})
     }
     live.idle = settled().finally(() => {
@@ -315,7 +328,7 @@ export function createSessionHost(
 
     async recover(live) {
       try {
-        await takeUp(live, () => {})
+        await takeUp(live)
       } catch {
         // Another process has the run, or it has ended.
       }
@@ -326,8 +339,27 @@ export function createSessionHost(
       throw sessionQuarantined(live.id)
     },
 
-    recoverAll: () => recovery.scan(),
-    stopRecovery: () => recovery.stop(),
+    async advance(id) {
+      starting++
+      let live: LiveSession
+      try {
+        // With `authenticate`, a run without a principal has no app context.
+        live = await openAs(id, (sessionPrincipal) => sessionPrincipal !== undefined || !authenticate || !context)
+      } finally {
+        starting--
+      }
+      const advancing = live.session.advance()
+      track(live, advancing)
+      return advancing
+    },
+    occupied: () => running.size + starting,
+    isRunning(id) {
+      for (const live of running) if (live.id === id) return true
+      return false
+    },
+    yieldOne(principal) {
+      for (const live of running) if (live.principal === principal) return live.session.yield()
+    },
 
     async releaseQuarantine(id) {
       const owner = await ownership(store, id)
@@ -364,15 +396,6 @@ export function createSessionHost(
     },
   }
 
-  const recovery = createRecovery({
-    store,
-    serves: (agent) => byName.has(agent),
-    isRunning: async (id) => (await open.get(id)?.catch(() => undefined))?.idle !== undefined,
-    // With `authenticate`, a run without a principal has no app context.
-    open: (id) => openAs(id, (sessionPrincipal) => sessionPrincipal !== undefined || !authenticate || !context),
-    resume: takeUp,
-    report: (thrown, sessionId) => report(thrown, { sessionId }),
-  })
   return host
 }
 

@@ -77,6 +77,11 @@ export function readRun(
       }
       if (signal.aborted) return undefined
       const settled = await result
+      // The run made room for others, and goes on here or elsewhere.
+      if (ending?.pending && live.session.rest !== 'waits' && isEmpty(ending.pending)) {
+        stop()
+        return yield* followSession(reading, place.cursor)
+      }
       return ending?.end
         ? completionOf(live.id, ending.end, ending.pending)
         : completionOfResult(settled, host.redaction)
@@ -86,6 +91,10 @@ export function readRun(
     }
   }
   return { run, events: events() }
+}
+
+function isEmpty({ approvals, remoteCalls, uncertain, inputs }: PendingWork): boolean {
+  return approvals.length + remoteCalls.length + uncertain.length + inputs.length === 0
 }
 
 /** The end of the run as its last events report it. */
@@ -132,7 +141,9 @@ export async function* followSession(reading: Reading, after: Cursor): SessionEv
         yield sent
       }
       const { run, waits } = tree.state
-      const open = run?.status === 'running' || (run?.status === 'suspended' && (await hasNews(store, live.id, waits)))
+      const open =
+        run?.status === 'running' ||
+        (run?.status === 'suspended' && (run.yielded || (await hasNews(store, live.id, waits))))
       if (!open && live.session.status !== 'running') {
         const { end } = tree
         return completionOf(live.id, end?.runId === run?.id ? end : undefined, pendingWork(tree.state))

@@ -42,7 +42,8 @@ function world(
     settings: { temperature: 0.1 },
     store,
   })
-  const server = createServer({ agents: [agent], store, ...(requestOptions && { requestOptions }) })
+  // Runs start by requests alone.
+  const server = createServer({ agents: [agent], store, concurrency: 0, ...(requestOptions && { requestOptions }) })
   return { server, calls, store }
 }
 

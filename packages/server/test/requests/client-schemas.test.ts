@@ -160,7 +160,7 @@ test.for([
     createServer({
       agents: [createAgent({ name: 'desk', model: scriptedModel([...steps]), tools: [wait], store: its })],
       store: its,
-      recoverMs: 10,
+      pollMs: 10,
     })
   const before = serverWith(
     [

@@ -190,7 +190,7 @@ test('a closing server leaves its runs for the next server to resume', async () 
     createServer({
       agents: [createAgent({ name: 'desk', model: scriptedModel([...from]), tools: [work], store })],
       store,
-      recoverMs: 10,
+      pollMs: 10,
     })
   const before = serverWith(steps)
   const response = await ask(before, '/api/agent/execute', { body: { input: 'x' } })
@@ -216,19 +216,20 @@ test('a closing server leaves its runs for the next server to resume', async () 
   await after.close()
 })
 
-test('recovery looks for abandoned runs once at a time, however slow the store is', async () => {
+test('a server looks for due sessions once at a time, however slow the store is', async () => {
   const store = memoryStore()
   const gate = Promise.withResolvers<void>()
   let looks = 0
   const slow: SessionStore = {
     ...store,
-    async *list(filter) {
+    async claimDue() {
       looks++
       await gate.promise
-      yield* store.list(filter)
+      return []
     },
   }
-  const server = serverOf([], { store: slow, recoverMs: 1 })
+  const server = serverOf([], { store: slow, pollMs: 1 })
+  await expect.poll(() => looks).toBe(1)
   await new Promise((resolve) => setTimeout(resolve, 20))
   expect(looks).toBe(1)
   gate.resolve()
@@ -250,7 +251,7 @@ test('concurrent /ready requests query the store once', async () => {
       yield* store.list(filter)
     },
   }
-  const server = serverOf([], { store: slow, recoverMs: 60_000 })
+  const server = serverOf([], { store: slow, pollMs: 60_000 })
   const asked = Array.from({ length: 50 }, () => ask(server, '/ready', { as: '!' }))
   await expect.poll(() => looks).toBe(1)
   gate.resolve()

@@ -94,7 +94,7 @@ describe('a session that crashes each process that takes it over', () => {
         id: request.headers.get('authorization')?.slice('Bearer '.length) ?? '',
       })
       // A server that looks for abandoned runs does not take it over.
-      const server = createServer({ agents, store, authenticate, recoverMs: 10 })
+      const server = createServer({ agents, store, authenticate, pollMs: 10 })
       onTestFinished(() => server.close({ graceMs: 0 }))
       await idle(store, 'healthy')
       expect(await statusOf(store, 'poison')).toBe('quarantined')
@@ -138,7 +138,7 @@ async function quarantined(principal = { id: 'ann' }): Promise<{ store: SessionS
 
 test('a quarantined session can be listed, read and exported; other operations fail with session-quarantined', async () => {
   const { store, id } = await quarantined()
-  const server = serverOf([{ text: 'never' }], { store, recoverMs: 5 })
+  const server = serverOf([{ text: 'never' }], { store, pollMs: 5 })
   const list = await (await ask(server, '/api/agent/sessions?status=quarantined')).json()
   expect(list.sessions).toMatchObject([{ id, status: 'quarantined' }])
   const { status, messages } = await (await ask(server, `/api/agent/session/${id}`)).json()
@@ -178,7 +178,7 @@ test('a stream of a session that becomes quarantined ends, and a reconnect fails
     lease: async (...given) => (gone ? store.lease(...given) : 'busy'),
     leaseState: async (log) => (gone ? store.leaseState(log) : { holder: 'alive', takeovers: 0 }),
   }
-  const server = serverOf([], { store: elsewhere, recoverMs: 60_000, onError: (error) => told.push(error) })
+  const server = serverOf([], { store: elsewhere, pollMs: 60_000, onError: (error) => told.push(error) })
   const response = await ask(server, `/api/agent/session/${id}/events`)
   const read = response.text()
   for (let n = 0; n <= mostTakeovers + 1; n++) {
@@ -196,7 +196,7 @@ test('a stream of a session that becomes quarantined ends, and a reconnect fails
 test('an operator finds a quarantined session in the inbox and releases it if authorize permits it; its run resumes', async () => {
   const { store, id } = await quarantined()
   const release = `/api/agent/session/${id}/release`
-  const closed = serverOf([], { store, recoverMs: 60_000, authorize: () => true })
+  const closed = serverOf([], { store, pollMs: 60_000, authorize: () => true })
   expect((await ask(closed, release, { body: {} })).status, 'no server has operators by default').toBe(403)
   const asked: unknown[] = []
   const wait = tool({ name: 'wait', effect: 'read', input: z.object({}), execute: () => 'waited' })
@@ -204,7 +204,7 @@ test('an operator finds a quarantined session in the inbox and releases it if au
   const server = serverOf([], {
     agents,
     store,
-    recoverMs: 5,
+    pollMs: 5,
     operator: ({ id: who }) => who !== 'ann',
     authorize: ({ id: who }, action) => (asked.push(action), action.kind !== 'release' || who === 'operator'),
   })
@@ -227,7 +227,7 @@ test('an operator finds a quarantined session in the inbox and releases it if au
 
 test('without authenticate any local caller can release a session; in code, agent.releaseQuarantine does', async () => {
   const one = await quarantined({ id: 'local' })
-  const server = createServer({ agents: [deskOf([], one.store)], store: one.store, recoverMs: 60_000 })
+  const server = createServer({ agents: [deskOf([], one.store)], store: one.store, pollMs: 60_000 })
   const response = await ask(server, `/api/agent/session/${one.id}/release`, { body: {} })
   expect(await response.json()).toEqual({ sessionId: one.id, released: true })
   const two = await quarantined()
@@ -242,15 +242,15 @@ test('a run that cannot start is reported once, counted in the store, and not re
   let looks = 0
   const watched: SessionStore = {
     ...store,
-    list(filter) {
+    async claimDue(claim) {
       looks++
-      return store.list(filter)
+      return (await store.claimDue?.(claim)) ?? []
     },
   }
   const told: unknown[] = []
   const server = serverOf([], {
     store: watched,
-    recoverMs: 1,
+    pollMs: 1,
     context: () => Promise.reject(new Error('there is no such user')),
     onError: (error, { sessionId }) => told.push([String(error), sessionId]),
   })
@@ -267,7 +267,7 @@ test('a retryable failure is reported and not counted', async () => {
   const later = new ProvostError('provider-away', 'Away.', { retryable: true })
   const server = serverOf([], {
     store,
-    recoverMs: 1,
+    pollMs: 1,
     context: () => Promise.reject(later),
     onError: (error) => told.push(error),
   })
@@ -285,7 +285,7 @@ test('a lease that a closing server releases is not counted as a takeover', asyn
     createServer({
       agents: [createAgent({ name: 'desk', model: scriptedModel(steps), tools: [wait], store })],
       store,
-      recoverMs: 5,
+      pollMs: 5,
     })
   let server = serverWith()
   const response = await ask(server, '/api/agent/execute', { body: { input: 'x' } })

@@ -61,7 +61,7 @@ function team(store: SessionStore, gates: readonly Promise<void>[]): Server {
   return createServer({
     agents: [boss],
     store,
-    recoverMs: 60_000,
+    pollMs: 60_000,
     limits: { connections: 1_000, requestsPerMinute: 10_000 },
   })
 }

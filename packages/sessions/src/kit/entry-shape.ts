@@ -163,7 +163,7 @@ const bodies: Readonly<Record<Entry['type'], Check>> = {
       grant: optional(record),
       parent: optional(fields({ log: text, runId: text })),
     }),
-    suspended: fields({ due: optional(number), seen: optional(text) }),
+    suspended: fields({ due: optional(number), seen: optional(text), yielded: optional((value) => value === true) }),
     resumed: record,
     ended: fields({
       status: ended,

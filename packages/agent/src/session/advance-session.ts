@@ -1,0 +1,78 @@
+import type { Rest, RunResult, SessionStore } from '@provost/core'
+
+import { firstInput } from '../inbox/drain.ts'
+import type { Recipient } from '../messages/read-input.ts'
+import { expiredWaits, nextDeadline } from '../state/wait-deadlines.ts'
+import type { Inbox } from '../types/inputs.ts'
+import type { SessionState } from '../types/session-state.ts'
+import type { SessionRest } from '../types/session.ts'
+import type { SessionRuns } from './session-runs.ts'
+
+/** The session to advance. */
+export interface AdvanceSetup {
+  readonly id: string
+  readonly store: SessionStore
+  readonly agent: Recipient
+  readonly state: SessionState
+  readonly runs: SessionRuns<unknown>
+  readonly inbox: Inbox
+}
+
+/** Returns what a session does without news. */
+export function restOf(state: SessionState, runs: Pick<SessionRuns<unknown>, 'activeRun' | 'openRun'>): SessionRest {
+  if (runs.activeRun()) return 'running'
+  const run = runs.openRun()
+  if (!run) return 'idle'
+  if (run.status === 'running') return 'crashed'
+  return run.yielded ? 'yielded' : 'waits'
+}
+
+/** Advances a session until it rests: see `session.advance()`. */
+export async function advanceSession(setup: AdvanceSetup): Promise<Rest> {
+  const { id, store, agent, state, runs, inbox } = setup
+  let result = await activeRuns(runs)
+  if (!result) {
+    await Promise.all([runs.refresh(), inbox.sync()])
+    startDue(setup)
+    result = await activeRuns(runs)
+  }
+  if (result?.status === 'failed') {
+    const { code } = result.error
+    if (code === 'session-busy' || code === 'fenced') {
+      const { until = state.clock.now() } = await store.leaseState(id)
+      return { rest: 'busy', until }
+    }
+    // Its end is not in the log, so the run stays open.
+    if (runs.openRun()) throw result.error
+  }
+  const deadline = nextDeadline(state)
+  const at = Number.isFinite(deadline) ? { at: deadline } : {}
+  const rest = restOf(state, runs)
+  // A run that rests has recorded when it is due. Without one, the claim of the session is still to be settled.
+  const isSettled = result !== undefined && (result.status !== 'failed' || result.error.code !== 'already-taken')
+  if (!isSettled && rest !== 'running') await store.setDue?.(id, { ...at, seen: seenAt(rest, inbox, agent) })
+  if (rest === 'waits') return { rest, ...at }
+  return { rest: rest === 'yielded' ? rest : 'done' }
+}
+
+/** Waits until no run is active. @returns the result of the last one; undefined if none was active. */
+async function activeRuns(runs: SessionRuns<unknown>): Promise<RunResult<unknown> | undefined> {
+  let last: RunResult<unknown> | undefined
+  for (let active = runs.activeRun(); active; active = runs.activeRun()) last = await active.result
+  return last
+}
+
+/** Resumes the open run if it can advance, or starts one with unread input. */
+function startDue({ state, runs, inbox }: AdvanceSetup): void {
+  if (runs.activeRun() || runs.isClosed()) return
+  const rest = restOf(state, runs)
+  if (rest === 'idle') return runs.startNext()
+  const runId = state.run?.id ?? ''
+  const hasNews = runs.hasDueWork() || expiredWaits(state).length > 0 || inbox.hasAbort(runId)
+  if (rest !== 'waits' || hasNews) runs.resume({})
+}
+
+/** Returns the last delivery that needs no further look. */
+function seenAt(rest: SessionRest, inbox: Inbox, agent: Recipient): string {
+  return rest === 'idle' && firstInput(inbox, agent) ? inbox.lastTaken : inbox.lastRead
+}

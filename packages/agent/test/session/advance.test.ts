@@ -1,0 +1,168 @@
+import type { Entry, SessionStore } from '@provost/core'
+import { memoryStore } from '@provost/sessions'
+import type { MemoryStoreOptions } from '@provost/sessions'
+import { manualClock } from '@provost/testing'
+import { tool } from '@provost/tools'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { readLog } from '../run/run-check.ts'
+import { pay, payTool, world } from './session-world.ts'
+
+const claims = { agents: ['a'], limit: 10, hiddenMs: 60_000 }
+
+/** A store that other processes use. */
+function shared(options: MemoryStoreOptions = {}): SessionStore {
+  const { ephemeral: _, ...store } = memoryStore(options)
+  return store
+}
+
+async function claimed(store: SessionStore): Promise<readonly string[]> {
+  return ((await store.claimDue?.(claims)) ?? []).map(({ id }) => id)
+}
+
+/** Delivers to a session as another process does. */
+async function answer(store: SessionStore, token: string, value: object): Promise<void> {
+  await store.deliver('s', token, { ...value }, 'ann')
+}
+
+function isRun(entry: Entry): boolean {
+  return entry.type === 'run'
+}
+
+test('a session that waits rests until its deadline, and advancing it writes nothing without news', async () => {
+  const store = shared()
+  const { agent } = world([{ toolCalls: [pay(5)] }, { text: 'Paid.' }], { tools: [payTool().tool], store })
+  const session = await agent.createSession({ id: 's' })
+  expect([session.rest, await session.advance()]).toEqual(['idle', { rest: 'done' }])
+  await session.stream('go').result
+  expect([session.rest, session.nextDeadline]).toEqual(['waits', undefined])
+  const before = (await readLog(store, 's')).length
+  expect(await session.advance()).toEqual({ rest: 'waits' })
+  // Something that the run does not wait for.
+  await answer(store, 'other', {})
+  expect(await claimed(store)).toEqual(['s'])
+  expect(await session.advance()).toEqual({ rest: 'waits' })
+  expect((await readLog(store, 's')).length).toBe(before)
+  expect(await claimed(store)).toEqual([])
+})
+
+test('an answer that any process delivered is found, and the run ends', async () => {
+  const store = shared()
+  const { tool: payment, done } = payTool()
+  const { agent } = world([{ toolCalls: [pay(5)] }, { text: 'Paid.' }], { tools: [payment], store })
+  const session = await agent.createSession({ id: 's' })
+  const { pending } = await session.stream('go').result
+  await session.close()
+  await answer(store, pending.approvals[0]?.id ?? '', { decision: 'approve' })
+  expect(await claimed(store)).toEqual(['s'])
+  const other = await agent.resumeSession('s')
+  expect(await other.advance()).toEqual({ rest: 'done' })
+  expect([other.rest, done]).toEqual(['idle', [5]])
+  expect((await readLog(store, 's')).findLast(isRun)).toMatchObject({ op: 'ended', status: 'completed' })
+  expect(await claimed(store)).toEqual([])
+})
+
+test('a deadline is recorded with the suspension, and is due there', async () => {
+  const store = shared()
+  const payment = tool({
+    name: 'pay',
+    input: z.object({ sum: z.number() }),
+    needsApproval: () => ({ reason: 'money', expiresInMs: 60_000 }),
+    execute: () => 'paid',
+  })
+  const { agent } = world([{ toolCalls: [pay(5)] }, { text: 'Too late.' }], { tools: [payment], store })
+  const session = await agent.createSession({ id: 's' })
+  await session.stream('go').result
+  const at = session.nextDeadline ?? 0
+  expect((await readLog(store, 's')).findLast(isRun)).toMatchObject({ op: 'suspended', due: at, seen: '' })
+  expect(await session.advance()).toEqual({ rest: 'waits', at })
+})
+
+test('input that no run has taken starts a run, from the inbox alone', async () => {
+  const store = shared()
+  const { agent } = world([{ text: 'Hello.' }], { store })
+  const session = await agent.createSession({ id: 's' })
+  await answer(store, 'send/k', { mode: 'queue', input: 'hello' })
+  expect(await claimed(store)).toEqual(['s'])
+  expect(await session.advance()).toEqual({ rest: 'done' })
+  expect(session.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+  expect(await session.advance()).toEqual({ rest: 'done' })
+  expect(await claimed(store)).toEqual([])
+})
+
+test('a run of another process is busy until its lease ends; a dead one is continued', async () => {
+  const clock = manualClock()
+  const store = shared({ clock })
+  const { agent } = world([{ text: 'Hello.' }], { store })
+  const session = await agent.createSession({ id: 's' })
+  const gone = new Error('gone')
+  const dying: SessionStore = {
+    ...store,
+    async append(log, entries, at) {
+      const appended = await store.append(log, entries, at)
+      if (entries.some((entry) => entry.type === 'message')) throw gone
+      return appended
+    },
+    release: async () => {},
+  }
+  const dead = await world([{ text: 'Hello.' }], { store: dying, leaseMs: 60_000 }).agent.resumeSession('s')
+  await dead.stream('hello').result
+  const busy = await session.advance()
+  expect(busy).toEqual({ rest: 'busy', until: clock.now() + 60_000 })
+  expect(session.rest).toBe('crashed')
+  await clock.advance(60_000)
+  expect(await session.advance()).toEqual({ rest: 'done' })
+  expect(session.rest).toBe('idle')
+})
+
+test('a run that yields is suspended between two steps, is due at once, and goes on', async () => {
+  const store = shared()
+  const worked: number[] = []
+  const work = tool({
+    name: 'work',
+    input: z.object({}),
+    execute: () => {
+      if (worked.push(worked.length) === 1) session.yield()
+      return 'worked'
+    },
+  })
+  const { agent } = world([{ toolCalls: [{ name: 'work' }] }, { toolCalls: [{ name: 'work' }] }, { text: 'Done.' }], {
+    tools: [work],
+    store,
+  })
+  const session = await agent.createSession({ id: 's' })
+  session.yield()
+  const { status, pending } = await session.stream('go').result
+  expect([status, pending.approvals, worked, session.rest]).toEqual(['suspended', [], [0], 'yielded'])
+  expect(await claimed(store)).toEqual(['s'])
+  const other = await agent.resumeSession('s')
+  expect(other.rest).toBe('yielded')
+  expect(await other.advance()).toEqual({ rest: 'done' })
+  expect([other.messages.at(-1)?.content, worked]).toMatchObject([[{ text: 'Done.' }], [0, 1]])
+})
+
+test('an abort that arrives before the run is resumed ends it', async () => {
+  const store = shared()
+  const { agent } = world([{ toolCalls: [pay(5)] }], { tools: [payTool().tool], store })
+  const session = await agent.createSession({ id: 's' })
+  const { runId } = await session.stream('go').result
+  await answer(store, 'abort/1', { runId: 'another', options: {} })
+  expect(await session.advance()).toEqual({ rest: 'waits' })
+  await answer(store, 'abort/2', { runId, options: {} })
+  expect(await session.advance()).toEqual({ rest: 'done' })
+  expect((await readLog(store, 's')).findLast(isRun)).toMatchObject({ op: 'ended', status: 'aborted' })
+})
+
+test('a run that cannot be resumed rejects, and its log is unchanged', async () => {
+  const store = shared()
+  const work = tool({ name: 'work', effect: 'none', input: z.object({}) })
+  const { agent } = world([{ toolCalls: [{ name: 'work' }] }], { tools: [work], store })
+  const session = await agent.createSession({ id: 's' })
+  const { pending } = await session.stream('go').result
+  const other = await world([], { store }).agent.resumeSession('s')
+  await answer(store, pending.remoteCalls[0]?.id ?? '', { output: 1 })
+  const before = (await readLog(store, 's')).length
+  await expect(other.advance()).rejects.toMatchObject({ code: 'missing-tool' })
+  expect((await readLog(store, 's')).length).toBe(before)
+})
