@@ -47,6 +47,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'agent/src/effects/lookup.ts': 'limits a lookup that hangs',
   'agent/src/composite/composite-call.ts': 'limits work that does not stop',
   'server/src/server/': 'sockets, shutdown, and polls of a real store',
+  'server/src/engine/': 'polls of a real store',
   'server/src/sessions/': 'polls of a real store',
   'server/src/stream/': 'heartbeats and batches of real connections',
 }

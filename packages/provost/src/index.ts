@@ -293,5 +293,7 @@ export type {
   TransientPiece,
   SessionStore,
   StoreLocation,
+  SweepOptions,
+  Tombstone,
   TimerOptions,
 } from '@provost/core'

@@ -2,10 +2,12 @@
 export {
   attributionOf,
   exportSession,
+  folderArchive,
   forkSession,
   fromMessageStore,
   importSession,
   listEffects,
+  pruneSessions,
   sanitizeAnnotations,
 } from '@provost/sessions'
 export type {
@@ -18,5 +20,9 @@ export type {
   Fork,
   ForkOptions,
   MessageStore,
+  PrunableStatus,
+  PruneOptions,
+  PruneReport,
+  SessionArchive,
   TextPieces,
 } from '@provost/sessions'

@@ -18,6 +18,9 @@ const kinds: Readonly<Record<Method, readonly ArgumentKind[]>> = {
   putBlob: ['bytes'],
   list: ['object?'],
   delete: ['text'],
+  erase: ['text', 'text'],
+  tombstone: ['text'],
+  sweep: ['object'],
   claimDue: ['object'],
   setDue: ['text', 'object'],
 }

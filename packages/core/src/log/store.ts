@@ -61,6 +61,28 @@ export interface DueSession {
   readonly takeovers: number
 }
 
+/** What a store removes in a sweep. */
+export interface SweepOptions {
+  /**
+   * Blobs that no log mentions, put before this time: a run leaves them that dies before it records them. Later ones stay,
+   * since a log may be about to mention them.
+   */
+  readonly putBefore: Timestamp
+  /**
+   * Also overwrites copies of deleted text that a database keeps in its files. Takes time in proportion to the store, and
+   * with SQLite other writers wait meanwhile.
+   */
+  readonly traces?: true
+}
+
+/** What is left of an erased session. */
+export interface Tombstone {
+  /** When it was erased. */
+  readonly at: Timestamp
+  /** Id of the receipt of the erasure. */
+  readonly receipt: string
+}
+
 /** When a session is due next. */
 export interface DueTime {
   /** Absent: only a delivery makes the session due. */
@@ -197,6 +219,21 @@ export interface SessionStore {
   }): AsyncIterable<SessionInfo>
   /** Removes a session with its child logs, their inboxes, and the blobs that no other log mentions. */
   delete(sessionId: string): Promise<void>
+  /**
+   * Removes a session like `delete`, for good: a tombstone keeps its id and the names of its logs from being used again. To
+   * lease one or to deliver to one then fails with `session-erased`, and its transient items are dropped. An id without a
+   * session gets a tombstone too. Absent in stores that keep no tombstones.
+   * @param receipt id of the receipt, which the tombstone states. The first one counts.
+   * @returns the names of the removed logs.
+   */
+  erase?(sessionId: string, receipt: string): Promise<readonly string[]>
+  /** Returns the tombstone of a log, or of the session that it belongs to. */
+  tombstone?(log: string): Promise<Tombstone | undefined>
+  /**
+   * Removes what deletions and crashes leave behind.
+   * @returns the number of removed blobs.
+   */
+  sweep?(options: SweepOptions): Promise<number>
   close(): Promise<void>
   /**
    * Claims sessions that are due: a process has to look at them. Absent in stores without a wake index; a process then

@@ -64,6 +64,9 @@ export interface ItemFilter extends ShelfFilter {
   readonly limit: number
 }
 
+/** The items to remove: one by its id, those of a scope, or those remembered from a session, in any scope. */
+export type RemovedItems = { readonly id: string } | { readonly scope: string } | { readonly session: string }
+
 /** Stores and finds the items of a memory. */
 export interface MemoryStore {
   /**
@@ -80,7 +83,7 @@ export interface MemoryStore {
   replacedBy(id: string): Promise<readonly StoredItem[]>
   list(filter: ItemFilter): Promise<readonly StoredItem[]>
   /** Removes items from the tables and indexes. Returns their number. */
-  remove(target: { readonly id: string } | { readonly scope: string }): Promise<number>
+  remove(target: RemovedItems): Promise<number>
 
   shelves(filter: ShelfFilter): Promise<readonly Shelf[]>
   /**

@@ -120,10 +120,10 @@ export function checkConfirmation(decision: Parameters<Memory['confirm']>[1]): v
 /** @throws ProvostError `unknown-option`, `invalid-scope` for a target without an item or a scope. */
 export function checkTarget(what: Forgettable): void {
   if (typeof what === 'string') return
-  checkOptions(what, { scope: true, principal: true }, 'memory.forget')
-  const { scope, principal }: Readonly<Record<string, unknown>> = isRecord(what) ? what : {}
-  if (isRecord(scope) || isRecord(principal)) return
-  throw new ProvostError('invalid-scope', 'memory.forget names neither an item nor a scope.', {
-    hint: "Give an id, { principal } or { scope: { kind: 'user', id } }.",
+  checkOptions(what, { scope: true, principal: true, sessionId: true }, 'memory.forget')
+  const { scope, principal, sessionId }: Readonly<Record<string, unknown>> = isRecord(what) ? what : {}
+  if (isRecord(scope) || isRecord(principal) || typeof sessionId === 'string') return
+  throw new ProvostError('invalid-scope', 'memory.forget names no item, scope or session.', {
+    hint: "Give an id, { principal }, { sessionId } or { scope: { kind: 'user', id } }.",
   })
 }

@@ -77,8 +77,13 @@ export interface MemoryExplanation {
   readonly after: readonly MemoryItem[]
 }
 
-/** The target of {@link Memory.forget}: an item by its id, or a whole scope. */
-export type Forgettable = string | { readonly scope: MemoryScope } | { readonly principal: Pick<Principal, 'id'> }
+/** The target of {@link Memory.forget}: an item by its id, a whole scope, or all that was remembered from a session. */
+export type Forgettable =
+  | string
+  | { readonly scope: MemoryScope }
+  | { readonly principal: Pick<Principal, 'id'> }
+  /** Items of any scope whose origin is this session, and those in its own scope. */
+  | { readonly sessionId: string }
 
 /** A memory: an extension for agents, and an object for the app, which can use every scope. */
 export interface Memory extends Extension<unknown> {

@@ -187,6 +187,10 @@ export function createMemory(options: MemoryOptions): Memory {
     async forget(what) {
       checkTarget(what)
       if (typeof what === 'string') return store.remove({ id: what })
+      if ('sessionId' in what) {
+        const own = scopeKey({ kind: 'session', id: what.sessionId })
+        return (await store.remove({ session: what.sessionId })) + (await store.remove({ scope: own }))
+      }
       const scope = 'scope' in what ? what.scope : { kind: 'user' as const, id: what.principal.id }
       return store.remove({ scope: scopeKey(scope) })
     },

@@ -180,15 +180,25 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
       ),
 
     async remove(target) {
-      const where = 'id' in target ? 'where i.id = $1' : 'where s.scope = $1'
-      const of = 'id' in target ? target.id : target.scope
-      const [first] = await items(link.query, `${where} limit 1`, of)
-      if (!first) return 0
-      const removed = await changing(first.scope, async (query) => {
-        const doomed = await items(query, where, of)
-        await remove(query, doomed)
-        return doomed.length
-      })
+      const [column, of] =
+        'id' in target
+          ? ['i.id', target.id]
+          : 'scope' in target
+            ? ['s.scope', target.scope]
+            : ['i.session', target.session]
+      const where = `where ${column} = $1`
+      let removed = 0
+      // One scope changes at a time; the items of a session may be in several.
+      for (;;) {
+        const [first] = await items(link.query, `${where} limit 1`, of)
+        if (!first) break
+        removed += await changing(first.scope, async (query) => {
+          const doomed = await items(query, `${where} and s.scope = $2`, of, first.scope)
+          await remove(query, doomed)
+          return doomed.length
+        })
+      }
+      if (removed === 0) return 0
       // Vacuum removes the words of deleted rows from the tables and indexes.
       await link.query(`vacuum ${t.items}, ${t.vectors}, ${t.shelves}`)
       return removed

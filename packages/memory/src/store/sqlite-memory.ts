@@ -6,7 +6,7 @@ import { checkOptions, ProvostError } from '@provost/core'
 import type { KnownKeys } from '@provost/core'
 
 import type { NewItem, StoredItem } from '../items/item.ts'
-import type { MemoryStore, Postings, Shelf, ShelfFilter } from '../items/memory-store.ts'
+import type { MemoryStore, Postings, Shelf, ShelfFilter, RemovedItems } from '../items/memory-store.ts'
 import type { VectorMode } from '../items/vector.ts'
 import { candidateColumns, candidateOf, columns, rowOf } from './item-row.ts'
 import { newerStore, storeClosed, unusable } from './memory-error.ts'
@@ -204,6 +204,11 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
     return items('where i.no = ?', row.no)[0]
   }
 
+  function itemsOf(target: RemovedItems): readonly StoredItem[] {
+    if ('id' in target) return items('where i.id = ?', target.id)
+    return 'scope' in target ? items('where s.scope = ?', target.scope) : items('where i.session = ?', target.session)
+  }
+
   function remove(rows: readonly StoredItem[]): void {
     for (const row of rows) {
       post(row.no, shelfOf(row.scope, row.kind, row.state), row.terms, -1)
@@ -256,7 +261,7 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
     async remove(target) {
       let removed = 0
       transaction(() => {
-        const doomed = 'id' in target ? items('where i.id = ?', target.id) : items('where s.scope = ?', target.scope)
+        const doomed = itemsOf(target)
         removed = doomed.length
         remove(doomed)
       })

@@ -213,6 +213,28 @@ export async function* listEffects(store: SessionStore, filter: EffectFilter): A
   }
 }
 
+/**
+ * Removes the effects of a scope from the ledger. A later call with the same key causes its effect again.
+ *
+ * @returns their number.
+ */
+export async function removeEffects(
+  store: SessionStore,
+  { scope, scopeId }: Pick<EffectIdentity, 'scope' | 'scopeId'>,
+): Promise<number> {
+  let count = 0
+  for await (const { value } of store.inbox(indexOf({ scope, scopeId }))) {
+    const { tool, key } = isRecord(value) ? value : {}
+    if (typeof tool !== 'string' || typeof key !== 'string') continue
+    const identity = { tool, key, scope, scopeId }
+    const last = await lastSection(store, identity)
+    for (let section = 0; section <= last; section++) await store.delete(ledgerOf(identity, section))
+    count++
+  }
+  await store.delete(indexOf({ scope, scopeId }))
+  return count
+}
+
 /** Resolves when the latest attempt of a record may have changed, or the signal aborts. */
 export async function effectChange(store: SessionStore, record: EffectRecord, signal: AbortSignal): Promise<void> {
   for await (const _ of store.watch(ledgerOf(record, sectionOf(record.claim)), signal, 'inbox')) return

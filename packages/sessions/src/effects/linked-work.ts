@@ -12,6 +12,11 @@ export async function* linkedWork(store: SessionStore, sessionId: string): Async
   for await (const { token } of store.inbox(linksOf(sessionId))) yield token
 }
 
+/** Removes the list of such work; its logs stay. */
+export function removeLinks(store: SessionStore, sessionId: string): Promise<void> {
+  return store.delete(linksOf(sessionId))
+}
+
 /** An inbox that no session can have. */
 function linksOf(sessionId: string): string {
   return `effects:${hash('sha256', JSON.stringify(['work', sessionId]))}`

@@ -21,6 +21,10 @@ import { damaged, parseLine } from './log-file.ts'
 export interface JsonlFolder {
   readonly logs: string
   readonly leases: string
+  readonly blobs: string
+  /** A file for each tombstone. */
+  readonly erased: string
+  erasedPath(log: string): string
   logPath(log: string): string
   leasePath(log: string): string
   inboxPath(sessionId: string): string
@@ -40,8 +44,9 @@ export function makeFolder(dir: string): JsonlFolder {
   const root = resolve(dir)
   const [logs, inbox, blobs] = [join(root, 'logs'), join(root, 'inbox'), join(root, 'blobs')]
   const leases = join(root, 'leases')
+  const erased = join(root, 'erased')
   try {
-    for (const path of [logs, inbox, blobs, leases]) mkdirSync(path, { recursive: true, mode: 0o700 })
+    for (const path of [logs, inbox, blobs, leases, erased]) mkdirSync(path, { recursive: true, mode: 0o700 })
   } catch (cause) {
     throw new ProvostError('store-unusable', `The store ${dir} cannot be created: ${toErrorInfo(cause).message}.`, {
       hint: 'Give a writable folder.',
@@ -51,6 +56,9 @@ export function makeFolder(dir: string): JsonlFolder {
   return {
     logs,
     leases,
+    blobs,
+    erased,
+    erasedPath: (log) => join(erased, `${fileName(log)}.json`),
     leasePath: (log) => join(leases, `${fileName(log)}.json`),
     logPath: (log) => join(logs, `${fileName(log)}.jsonl`),
     inboxPath: (sessionId) => join(inbox, `${fileName(sessionId)}.jsonl`),

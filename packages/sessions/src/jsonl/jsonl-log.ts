@@ -15,8 +15,9 @@ import { isRecord, mostTakeovers, sessionQuarantined } from '@provost/core'
 
 import { addFresh, planAppend } from '../kit/append-plan.ts'
 import type { KnownIds } from '../kit/append-plan.ts'
-import { fenced } from '../kit/store-error.ts'
+import { fenced, sessionErased } from '../kit/store-error.ts'
 import { entriesOf, readEntries, writeEntry } from '../text/entry-text.ts'
+import { tombstoneOf } from './jsonl-erasure.ts'
 import type { JsonlFolder } from './jsonl-folder.ts'
 import { leaseMark, markLease } from './jsonl-lease.ts'
 import { damaged, openLines } from './log-file.ts'
@@ -151,6 +152,7 @@ export function jsonlLogs({ folder, firstFence, clock, alive, repaired, wrote }:
         if (log) log.lease = undefined
         throw sessionQuarantined(name)
       }
+      if (!logs.has(name) && !existsSync(folder.logPath(name)) && tombstoneOf(folder, name)) throw sessionErased(name)
       const log = logOf(name)
       if (!renews) log.fence = ++fences
       log.takeovers = renews && steady ? 0 : takeovers

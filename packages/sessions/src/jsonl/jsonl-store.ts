@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, rmSync, utimesSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 
@@ -9,10 +9,12 @@ import { blobHash, freshBlobs, hashesIn, isHash } from '../kit/blob-mentions.ts'
 import { mustBeDurable } from '../kit/durable-entry.ts'
 import { ownedLogMarks, ownedLogs } from '../kit/owned-logs.ts'
 import { selectSessions, sessionInfo } from '../kit/session-info.ts'
-import { storeClosed } from '../kit/store-error.ts'
+import { sessionErased, storeClosed } from '../kit/store-error.ts'
 import { createWatchers } from '../kit/store-watchers.ts'
 import { readEntry } from '../text/entry-text.ts'
+import { erasableNames } from '../text/erasable-names.ts'
 import { lockFolder } from './folder-lock.ts'
+import { addTombstones, tombstoneOf } from './jsonl-erasure.ts'
 import { beginEpoch, flushFolder, makeFolder, writeWhole } from './jsonl-folder.ts'
 import { jsonlInboxes } from './jsonl-inbox.ts'
 import { jsonlLogs, nameIn } from './jsonl-log.ts'
@@ -126,6 +128,37 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
     return found
   }
 
+  /** Removes a session, and returns the names of its logs. */
+  async function remove(sessionId: string): Promise<readonly string[]> {
+    alive()
+    const doomed = [sessionId]
+    const names: string[] = []
+    const mentioned = new Set<string>()
+    for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
+      const path = folder.logPath(name)
+      // An entry may name a separate session as its child: that session is not deleted.
+      if (existsSync(path) && (name === sessionId || !(await readInfo(path)))) {
+        for await (const line of linesOf(path)) {
+          for (const hash of hashesIn(line)) if (existsSync(folder.blobPath(hash))) mentioned.add(hash)
+          if (ownedLogMarks.some((mark) => line.includes(mark))) doomed.push(...ownedLogs(readEntry(line)))
+        }
+      } else if (name !== sessionId && (existsSync(path) || erasableNames(name)[1] !== sessionId)) continue
+      if (existsSync(path)) names.push(name)
+      await logs.remove(name)
+      inboxes.remove(name)
+    }
+    if (mentioned.size > 0) {
+      const others = (await readdir(folder.logs)).map((file) => join(folder.logs, file))
+      const needed = await mentionedIn(others)
+      for (const hash of mentioned) {
+        if (!needed.has(hash) && !unmentioned.has(hash)) rmSync(folder.blobPath(hash), { force: true })
+      }
+    }
+    if (flushes) flushFolder(folder.logs)
+    watchers.wake(sessionId)
+    return names
+  }
+
   return checkedStore({
     clock,
     place: () => ({ kind: 'folder', path: dir }),
@@ -161,6 +194,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
 
     async deliver(sessionId, token, value, by) {
       alive()
+      if (tombstoneOf(folder, sessionId)) throw sessionErased(sessionId)
       if (!(await inboxes.deliver(sessionId, token, value, by, flushes))) return 'duplicate'
       watchers.wake(sessionId, 'inbox')
       return 'accepted'
@@ -182,6 +216,9 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
       alive()
       const hash = blobHash(bytes)
       if (!existsSync(folder.blobPath(hash))) writeWhole(folder.blobPath(hash), bytes, flushes)
+      // For `sweepBlobs`, which compares it with a time of this clock.
+      const now = clock.now() / 1_000
+      utimesSync(folder.blobPath(hash), now, now)
       unmentioned.put(hash)
       return hash
     },
@@ -200,30 +237,36 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
     },
 
     async delete(sessionId) {
+      await remove(sessionId)
+    },
+
+    async erase(sessionId, receipt) {
       alive()
-      const doomed = [sessionId]
-      const mentioned = new Set<string>()
-      for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
-        const path = folder.logPath(name)
-        // An entry may name a separate session as its child: that session is not deleted.
-        if (existsSync(path) && (name === sessionId || !(await readInfo(path)))) {
-          for await (const line of linesOf(path)) {
-            for (const hash of hashesIn(line)) if (existsSync(folder.blobPath(hash))) mentioned.add(hash)
-            if (ownedLogMarks.some((mark) => line.includes(mark))) doomed.push(...ownedLogs(readEntry(line)))
-          }
-        } else if (name !== sessionId) continue
-        await logs.remove(name)
-        inboxes.remove(name)
+      // First: what is written meanwhile is rejected.
+      const stone = { at: clock.now(), receipt }
+      addTombstones(folder, [sessionId], stone, flushes)
+      const names = await remove(sessionId)
+      addTombstones(folder, names, stone, flushes)
+      if (flushes) flushFolder(folder.erased)
+      return names
+    },
+
+    async tombstone(name) {
+      alive()
+      return tombstoneOf(folder, name)
+    },
+
+    async sweep({ putBefore }) {
+      alive()
+      const needed = await mentionedIn((await readdir(folder.logs)).map((file) => join(folder.logs, file)))
+      let count = 0
+      for (const hash of await readdir(folder.blobs)) {
+        const path = folder.blobPath(hash)
+        if (!isHash(hash) || needed.has(hash) || (await stat(path)).mtimeMs >= putBefore) continue
+        rmSync(path, { force: true })
+        count++
       }
-      if (mentioned.size > 0) {
-        const others = (await readdir(folder.logs)).map((file) => join(folder.logs, file))
-        const needed = await mentionedIn(others)
-        for (const hash of mentioned) {
-          if (!needed.has(hash) && !unmentioned.has(hash)) rmSync(folder.blobPath(hash), { force: true })
-        }
-      }
-      if (flushes) flushFolder(folder.logs)
-      watchers.wake(sessionId)
+      return count
     },
 
     async close() {

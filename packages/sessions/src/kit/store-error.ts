@@ -33,6 +33,13 @@ export function storeClosed(): ProvostError {
   })
 }
 
+/** Returns the error of a write to an erased session. */
+export function sessionErased(log: string): ProvostError {
+  return new ProvostError('session-erased', `The session of log ${shown(log)} was erased for good.`, {
+    hint: 'Discard what belongs to it. Start another session under another id.',
+  })
+}
+
 /** Converts the error of a full disk to a ProvostError; returns other errors unchanged. */
 export function diskError(store: string, error: unknown): unknown {
   if (!isRecord(error)) return error

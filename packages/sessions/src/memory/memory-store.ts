@@ -8,6 +8,7 @@ import type {
   NewEntry,
   SessionInfo,
   SessionStore,
+  Tombstone,
 } from '@provost/core'
 import { checkedStore, checkOptions, clockOf, sessionQuarantined } from '@provost/core'
 
@@ -19,8 +20,9 @@ import type { LeaseRecord } from '../kit/lease-record.ts'
 import { ownedLogs } from '../kit/owned-logs.ts'
 import { runChange, selectSessions, sessionInfo } from '../kit/session-info.ts'
 import type { LogOrigin } from '../kit/session-info.ts'
-import { fenced } from '../kit/store-error.ts'
+import { fenced, sessionErased } from '../kit/store-error.ts'
 import { createWatchers } from '../kit/store-watchers.ts'
+import { erasableNames } from '../text/erasable-names.ts'
 import { dueAfter, dueBehind, dueSession, inTurns, releasedMs, withJitter } from '../wake/due-time.ts'
 
 /** Options of {@link memoryStore}. */
@@ -65,11 +67,23 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
   const watchers = createWatchers()
   /** When sessions are due, in milliseconds since 1970; those that are not due at any time are missing. */
   const due = new Map<string, number>()
+  const tombstones = new Map<string, Tombstone>()
+  /** When each blob was put last. */
+  const putAt = new Map<string, number>()
   /** Last fence of all logs, so that a deleted and recreated log gets a greater one. */
   let fences = 0
 
+  function tombstoneOf(name: string): Tombstone | undefined {
+    for (const one of tombstones.size > 0 ? erasableNames(name) : []) {
+      const found = one === undefined ? undefined : tombstones.get(one)
+      if (found) return found
+    }
+    return undefined
+  }
+
   function logOf(name: string): Log {
     let log = logs.get(name)
+    if (!log && tombstoneOf(name)) throw sessionErased(name)
     if (!log)
       logs.set(name, (log = { entries: [], ids: new Map(), lease: undefined, origin: undefined, isRunning: false }))
     return log
@@ -97,6 +111,32 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
         for (const hash of hashesIn(JSON.stringify(entry))) if (blobs.has(hash)) found.add(hash)
     }
     return found
+  }
+
+  /** Removes a session, and returns the names of its logs. */
+  function remove(sessionId: string): readonly string[] {
+    const doomed = [sessionId]
+    const names: string[] = []
+    const removed: Log[] = []
+    for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
+      const log = logs.get(name)
+      // An entry may name a separate session as its child: that session is not deleted.
+      if (!log || (name !== sessionId && sessionInfo(name, log.entries))) continue
+      for (const entry of log.entries) doomed.push(...ownedLogs(entry))
+      logs.delete(name)
+      due.delete(name)
+      inboxes.delete(name)
+      removed.push(log)
+      names.push(name)
+    }
+    const mentioned = blobs.size > 0 ? mentionedIn(removed) : undefined
+    if (mentioned && mentioned.size > 0) {
+      const needed = mentionedIn(logs.values())
+      for (const hash of mentioned) if (!needed.has(hash) && !unmentioned.has(hash)) blobs.delete(hash)
+    }
+    inboxes.delete(sessionId)
+    watchers.wake(sessionId)
+    return names
   }
 
   return checkedStore({
@@ -137,8 +177,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
     },
 
     async append(name, entries, { after, fence }) {
-      const log = logOf(name)
-      if (!permitsAppend(log.lease, fence)) throw fenced(name)
+      const log = logs.get(name)
+      if (!log || !permitsAppend(log.lease, fence)) throw fenced(name)
       const { entries: stored, ids } = log
       const { fresh, known } = planAppend(name, entries, ids, stored.length, after)
       const existing: Entry[] = []
@@ -170,6 +210,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
     },
 
     async deliver(sessionId, token, value, by) {
+      if (tombstoneOf(sessionId)) throw sessionErased(sessionId)
       let inbox = inboxes.get(sessionId)
       if (!inbox) inboxes.set(sessionId, (inbox = new Map()))
       if (inbox.has(token)) return 'duplicate'
@@ -197,6 +238,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
       const hash = blobHash(bytes)
       if (!blobs.has(hash)) blobs.set(hash, bytes.slice())
       unmentioned.put(hash)
+      putAt.set(hash, clock.now())
       return hash
     },
 
@@ -235,25 +277,30 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
     },
 
     async delete(sessionId) {
-      const doomed = [sessionId]
-      const removed: Log[] = []
-      for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
-        const log = logs.get(name)
-        // An entry may name a separate session as its child: that session is not deleted.
-        if (!log || (name !== sessionId && sessionInfo(name, log.entries))) continue
-        for (const entry of log.entries) doomed.push(...ownedLogs(entry))
-        logs.delete(name)
-        due.delete(name)
-        inboxes.delete(name)
-        removed.push(log)
+      remove(sessionId)
+    },
+
+    async erase(sessionId, receipt) {
+      const names = remove(sessionId)
+      const stone = Object.freeze({ at: clock.now(), receipt })
+      for (const name of [sessionId, ...names]) if (!tombstones.has(name)) tombstones.set(name, stone)
+      // Deliveries to children that had no log yet.
+      for (const name of inboxes.keys()) if (tombstoneOf(name)) inboxes.delete(name)
+      return names
+    },
+
+    async tombstone(name) {
+      return tombstoneOf(name)
+    },
+
+    async sweep({ putBefore }) {
+      const needed = mentionedIn(logs.values())
+      const unused = [...blobs.keys()].filter((hash) => !needed.has(hash) && (putAt.get(hash) ?? 0) < putBefore)
+      for (const hash of unused) {
+        blobs.delete(hash)
+        putAt.delete(hash)
       }
-      const mentioned = blobs.size > 0 ? mentionedIn(removed) : undefined
-      if (mentioned && mentioned.size > 0) {
-        const needed = mentionedIn(logs.values())
-        for (const hash of mentioned) if (!needed.has(hash) && !unmentioned.has(hash)) blobs.delete(hash)
-      }
-      inboxes.delete(sessionId)
-      watchers.wake(sessionId)
+      return unused.length
     },
 
     async close() {

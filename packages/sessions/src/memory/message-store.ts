@@ -36,7 +36,8 @@ export function fromMessageStore(messages: MessageStore): SessionStore {
       hint: 'Give { load, append, exists }, three functions that take the id of a session first.',
     })
   }
-  const memory = memoryStore()
+  // The application keeps the messages, so erasing a session for good is its task.
+  const { erase: _erase, tombstone: _tombstone, sweep: _sweep, ...memory } = memoryStore()
   const loading = new Map<string, Promise<void>>()
   const scribes = new Map<string, MessageWriter>()
 

@@ -13,13 +13,14 @@ import { mostTakeovers, sessionQuarantined } from '@provost/core'
 import { planAppend } from '../kit/append-plan.ts'
 import { hashesIn } from '../kit/blob-mentions.ts'
 import { runChange } from '../kit/session-info.ts'
-import { fenced } from '../kit/store-error.ts'
+import { fenced, sessionErased } from '../kit/store-error.ts'
 import { columnsOf, isLong, toColumn } from '../text/column-text.ts'
 import { entriesOf, readEntries, readEntry, writeEntry } from '../text/entry-text.ts'
 import { nameKey } from '../text/name-key.ts'
 import { releasedMs } from '../wake/due-time.ts'
 import { isTaken } from './postgres-database.ts'
 import type { PostgresDatabase, Row, Value } from './postgres-database.ts'
+import { isErased, keysOf, tombstoneOf } from './postgres-erasure.ts'
 import { dueBehindLease, lapsed, msOf } from './postgres-wake.ts'
 
 /** The logs of a database and the right to write them. */
@@ -49,14 +50,15 @@ export interface InboxListener {
   delivered(sessionId: string, last: string): void
 }
 
-export function postgresLogs({ t, channel, query, transaction }: PostgresDatabase, inbox: InboxListener): PostgresLogs {
+export function postgresLogs(database: PostgresDatabase, inbox: InboxListener): PostgresLogs {
+  const { t, channel, query, transaction } = database
   // Whether another owner takes it from a dead one: only such a row passes `where` with an owner.
   const takeover = `(l.owner <> excluded.owner and not $4::boolean)`
   const refused = `coalesce(l.quarantined is not null or (${takeover} and l.takeovers >= ${mostTakeovers}), false)`
   const leaseSql = `
     insert into ${t('logs')} as l (key, fence, owner, begun, until)
     select $1, nextval('${t('fences').replaceAll("'", "''")}'), $2, now, now + $3 * interval '1 millisecond'
-    from clock_timestamp() as now
+    from clock_timestamp() as now where not ${isErased(t, '$6')}
     on conflict (key) do update set
       owner = case when ${refused} then null else excluded.owner end,
       begun = excluded.begun,
@@ -228,9 +230,12 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
 
   return {
     async lease(name, owner, ttlMs, { part = false, steady = false } = {}) {
-      const values = [nameKey(name), toColumn(owner), Math.min(ttlMs, longestMs), part, steady]
+      const values = [nameKey(name), toColumn(owner), Math.min(ttlMs, longestMs), part, steady, keysOf(name)]
       const [row] = await query('provost-lease', leaseSql, values)
-      if (!row) return 'busy'
+      if (!row) {
+        if (await tombstoneOf(database, name)) throw sessionErased(name)
+        return 'busy'
+      }
       const [fence, takeovers, quarantined] = row
       if (String(quarantined).startsWith('t')) throw sessionQuarantined(name)
       return { fence: Number(fence), takeovers: Number(takeovers) }

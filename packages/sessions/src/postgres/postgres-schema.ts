@@ -31,7 +31,7 @@ export interface PostgresTables {
 }
 
 /** Returns the quoted name of a table for hand-written SQL. */
-export type TableName = (table: keyof PostgresTables | 'fences' | 'migrations' | 'passing') => string
+export type TableName = (table: keyof PostgresTables | 'fences' | 'migrations' | 'passing' | 'erased') => string
 
 export function tablesOf(schema: string): TableName {
   const quoted = `"${schema.replaceAll('"', '""')}"`
@@ -119,6 +119,8 @@ const migrations: Readonly<Record<string, (t: TableName) => string>> = {
       where kind = 'session';
     create index on ${t('logs')} (agent, due_at) where due_at is not null;
     create index on ${t('logs')} (key) where quarantined is not null;`,
+  '0007_erased': (t) => `
+    create table ${t('erased')} (key text collate "C" primary key, "at" bigint not null, receipt text not null);`,
 }
 
 const latest = Object.keys(migrations).at(-1)

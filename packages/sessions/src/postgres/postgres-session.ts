@@ -1,10 +1,12 @@
-import type { SessionInfo, SessionStore } from '@provost/core'
+import type { SessionInfo, SessionStore, Tombstone } from '@provost/core'
 
 import { ownedLogMarks, ownedLogs } from '../kit/owned-logs.ts'
 import { statusOf } from '../kit/session-info.ts'
 import { readEntry } from '../text/entry-text.ts'
+import { erasableNames } from '../text/erasable-names.ts'
 import { nameKey } from '../text/name-key.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
+import { addTombstones } from './postgres-erasure.ts'
 
 type Filter = NonNullable<Parameters<SessionStore['list']>[0]>
 
@@ -37,10 +39,20 @@ export async function listSessions(
   })
 }
 
-/** Deletes a session with its child logs, its inbox, and the blobs that no other log mentions. */
-export async function deleteSession({ t, transaction }: PostgresDatabase, sessionId: string): Promise<void> {
-  await transaction(async (run) => {
+/**
+ * Deletes a session with its child logs, its inbox, and the blobs that no other log mentions.
+ *
+ * @param stone erases the session for good: its names get this tombstone.
+ * @returns the names of the deleted logs.
+ */
+export function deleteSession(
+  { t, transaction }: PostgresDatabase,
+  sessionId: string,
+  stone?: Tombstone,
+): Promise<readonly string[]> {
+  return transaction(async (run) => {
     const doomed = [sessionId]
+    const names: string[] = []
     const dropInbox = async (name: string): Promise<void> => {
       await run('provost-drop-inbox', `delete from ${t('inbox')} where session = $1`, [nameKey(name)])
       await run('provost-drop-inbox-head', `delete from ${t('inboxes')} where session = $1`, [nameKey(name)])
@@ -51,7 +63,11 @@ export async function deleteSession({ t, transaction }: PostgresDatabase, sessio
       const locked = `select no, kind from ${t('logs')} where key = $1 for update`
       const [log] = await run('provost-doomed', locked, [nameKey(name)])
       // An entry may name a separate session as its child: that session is not deleted.
-      if (!log || (name !== sessionId && log[1] === 'session')) continue
+      if (log && name !== sessionId && log[1] === 'session') continue
+      // A child that has no log yet may have deliveries.
+      if (!log && erasableNames(name)[1] === sessionId) await dropInbox(name)
+      if (!log) continue
+      names.push(name)
       const no = String(log[0])
       const named = ownedLogMarks.map((mark) => `strpos(body, '${mark}') > 0`).join(' or ')
       const naming = `select body from ${t('entries')} where log = $1 and (${named})`
@@ -72,5 +88,7 @@ export async function deleteSession({ t, transaction }: PostgresDatabase, sessio
       await run('provost-drop-log', `delete from ${t('logs')} where no = $1`, [no])
       if (name !== sessionId) await dropInbox(name)
     }
+    if (stone) await addTombstones(t, run, [sessionId, ...names], stone)
+    return names
   })
 }

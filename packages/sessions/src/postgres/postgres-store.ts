@@ -3,10 +3,11 @@ import { checkedStore, checkOptions, clockOf } from '@provost/core'
 
 import { blobHash, isHash } from '../kit/blob-mentions.ts'
 import { deliveryId } from '../kit/delivery-id.ts'
-import { storeClosed } from '../kit/store-error.ts'
+import { sessionErased, storeClosed } from '../kit/store-error.ts'
 import { freezeParsed } from '../text/entry-text.ts'
 import { nameKey } from '../text/name-key.ts'
 import { databaseAt, isTaken, postgresDatabase } from './postgres-database.ts'
+import { isErased, keysOf, sweep, tombstoneOf } from './postgres-erasure.ts'
 import { postgresLogs } from './postgres-log.ts'
 import { deleteSession, listSessions } from './postgres-session.ts'
 import { postgresTransient } from './postgres-transient.ts'
@@ -67,6 +68,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     with head as (
       insert into ${t('inboxes')} as head (session, last)
       select $1, 1 where not exists (select from ${t('inbox')} where session = $1 and token = $2)
+        and not ${isErased(t, '$4')}
       on conflict (session) do update set last = head.last + 1
       returning last
     ), put as (
@@ -96,8 +98,16 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     async deliver(sessionId, token, value, by) {
       const body = JSON.stringify({ token, value, by, at: clock.now() })
       try {
-        const accepted = await timed.query('provost-deliver', deliverSql, [nameKey(sessionId), nameKey(token), body])
-        if (accepted.length === 0) return 'duplicate'
+        const accepted = await timed.query('provost-deliver', deliverSql, [
+          nameKey(sessionId),
+          nameKey(token),
+          body,
+          keysOf(sessionId),
+        ])
+        if (accepted.length === 0) {
+          if (await tombstoneOf(database, sessionId)) throw sessionErased(sessionId)
+          return 'duplicate'
+        }
       } catch (error) {
         if (isTaken(error)) return 'duplicate'
         throw error
@@ -164,6 +174,17 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
       await deleteSession(database, sessionId)
       watchers.wake(sessionId)
     },
+
+    async erase(sessionId, receipt) {
+      const names = await deleteSession(database, sessionId, { at: clock.now(), receipt })
+      // A lease or a delivery that began before the tombstone was visible may have added a row.
+      for (const name of new Set([sessionId, ...names])) await deleteSession(database, name)
+      watchers.wake(sessionId)
+      return names
+    },
+
+    tombstone: (log) => tombstoneOf(database, log),
+    sweep: (what) => sweep(database, what),
 
     async close() {
       if (closed) return

@@ -3,6 +3,7 @@ import { transientLimits } from '@provost/core'
 
 import { nameKey } from '../text/name-key.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
+import { keysOf } from './postgres-erasure.ts'
 
 /** Returns the buffer of transient events, in a table beside the logs. */
 export function postgresTransient({ t, query }: PostgresDatabase): TransientBuffer {
@@ -10,8 +11,8 @@ export function postgresTransient({ t, query }: PostgresDatabase): TransientBuff
   const keepSql = `
     with given as (
       select p.*, count(*) over so_far as count, sum(p.own) over so_far as length
-      from unnest($1::text[], $2::int[], $3::int[], $4::int[], $5::int[], $6::text[])
-        with ordinality as p (log, "at", first, last, own, body, nth)
+      from unnest($1::text[], $2::int[], $3::int[], $4::int[], $5::int[], $6::text[], $7::text[])
+        with ordinality as p (log, "at", first, last, own, body, session, nth)
       window so_far as (partition by p.log order by p.nth rows unbounded preceding)
     )
     insert into ${t('passing')} (log, "at", first, last, count, length, own, body)
@@ -23,7 +24,8 @@ export function postgresTransient({ t, query }: PostgresDatabase): TransientBuff
     left join lateral (
       select count - 1 as count, length - own as length from ${t('passing')} where log = g.log order by "at", first limit 1
     ) as b on true
-    where g.count + coalesce(e.count, 0) - coalesce(b.count, 0) <= ${transientLimits.pieces}
+    where not exists (select from ${t('erased')} as x where x.key in (g.log, g.session))
+      and g.count + coalesce(e.count, 0) - coalesce(b.count, 0) <= ${transientLimits.pieces}
       and g.length + coalesce(e.length, 0) - coalesce(b.length, 0) <= ${transientLimits.length}
     on conflict do nothing
     returning log`
@@ -38,6 +40,7 @@ export function postgresTransient({ t, query }: PostgresDatabase): TransientBuff
         pieces.map(({ to }) => String(to)),
         pieces.map(({ body }) => String(body.length)),
         pieces.map(({ body }) => body),
+        pieces.map(({ log }) => keysOf(log).at(-1) ?? ''),
       ])
       const left = new Map<string, number>()
       for (const { log } of pieces) left.set(nameKey(log), (left.get(nameKey(log)) ?? 0) + 1)

@@ -19,11 +19,14 @@ import { grantLease, leaseStateOf } from '../kit/lease-record.ts'
 import type { LeaseDecision, LeaseRecord } from '../kit/lease-record.ts'
 import { runChange } from '../kit/session-info.ts'
 import type { RunChange } from '../kit/session-info.ts'
-import { fenced, isOutdated } from '../kit/store-error.ts'
+import { fenced, isOutdated, sessionErased } from '../kit/store-error.ts'
 import { entriesOf, readEntry, readPage, writeEntry } from '../text/entry-text.ts'
 import { nameKey } from '../text/name-key.ts'
 import { dueAfter, releasedMs, withJitter } from '../wake/due-time.ts'
+import { tombstoneOf } from './sqlite-erasure.ts'
 import type { SqliteFile } from './sqlite-file.ts'
+import { row, rows } from './sqlite-row.ts'
+import type { Value } from './sqlite-row.ts'
 import { logSpan } from './sqlite-schema.ts'
 
 /** A log that this handle may write. While the fence is valid no other handle writes it, so the cached state is correct. */
@@ -244,6 +247,7 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
       const { record, outcome } = made
       const number = found?.[0]
       if (number === undefined) {
+        if (tombstoneOf(file, name)) throw sessionErased(name)
         const inserting = sql('insert into logs (key, fence, owner, begun, until) values (?, ?, ?, ?, ?)')
         const no = Number(inserting.run(key, record.fence, owner, record.begun, record.until).lastInsertRowid)
         leased.set(name, { no, fence: record.fence, tail: 0, ids: new Map() })
@@ -364,22 +368,6 @@ export function leaseRecordOf([fence, owner, begun, until, takeovers, quarantine
     takeovers: Number(takeovers),
     ...(typeof quarantined === 'number' && { quarantinedAt: quarantined }),
   }
-}
-
-type Value = string | number | bigint | null | Uint8Array
-type Statement = ReturnType<SqliteFile['sql']>
-
-/** Returns rows as arrays, as the statements of a {@link SqliteFile} do; Node's types do not express it. */
-export function rows(statement: Statement, ...values: readonly Value[]): readonly (readonly Value[])[] {
-  const found: unknown = statement.all(...values)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- setReturnArrays was called, and these are its values.
-  return found as readonly (readonly Value[])[]
-}
-
-export function row(statement: Statement, ...values: readonly Value[]): readonly Value[] | undefined {
-  const found: unknown = statement.get(...values)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- setReturnArrays was called, and these are its values.
-  return found as readonly Value[] | undefined
 }
 
 function full(span: number): ProvostError {

@@ -72,6 +72,7 @@ const migrations: readonly string[] = [
   create index logs_due on logs (agent, due_at) where due_at is not null;
   create index logs_quarantined on logs (key) where quarantined is not null;
   `,
+  'create table erased (key text primary key, at integer not null, receipt text not null) without rowid;',
 ]
 
 /**

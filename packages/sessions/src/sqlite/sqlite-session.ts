@@ -1,11 +1,13 @@
-import type { SessionInfo, SessionStore } from '@provost/core'
+import type { SessionInfo, SessionStore, Tombstone } from '@provost/core'
 
 import { ownedLogMarks, ownedLogs } from '../kit/owned-logs.ts'
 import { statusOf } from '../kit/session-info.ts'
 import { readEntry } from '../text/entry-text.ts'
+import { erasableNames } from '../text/erasable-names.ts'
 import { nameKey } from '../text/name-key.ts'
+import { addTombstones } from './sqlite-erasure.ts'
 import type { SqliteFile } from './sqlite-file.ts'
-import { row, rows } from './sqlite-log.ts'
+import { row, rows } from './sqlite-row.ts'
 import { logSpan } from './sqlite-schema.ts'
 
 /** Status of a session: quarantine takes precedence over the status in its log. */
@@ -51,9 +53,10 @@ export function listSessions({ sql }: SqliteFile, filter: Filter, limit: number)
  * Deletes a session with its child logs, its inbox, and the blobs that no other log mentions. The deleted data is
  * overwritten in the file.
  *
+ * @param stone erases the session for good: its names get this tombstone.
  * @returns the names of the deleted logs.
  */
-export function deleteSession(file: SqliteFile, sessionId: string): readonly string[] {
+export function deleteSession(file: SqliteFile, sessionId: string, stone?: Tombstone): readonly string[] {
   const { db, sql, transaction } = file
   // Set only for deletions: it would slow down appends, which overwrite nothing.
   db.exec('pragma secure_delete = on')
@@ -61,6 +64,7 @@ export function deleteSession(file: SqliteFile, sessionId: string): readonly str
     return transaction(() => {
       const names = removeLogs(file, sessionId)
       sql('delete from inbox where session = ?').run(nameKey(sessionId))
+      if (stone) addTombstones(file, [sessionId, ...names], stone)
       return names
     })
   } finally {
@@ -76,7 +80,12 @@ function removeLogs({ sql }: SqliteFile, sessionId: string): readonly string[] {
   for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
     const [number, kind] = row(sql('select no, kind from logs where key = ?'), nameKey(name)) ?? []
     // An entry may name a separate session as its child: that session is not deleted.
-    if (number === undefined || names.has(name) || (name !== sessionId && kind === 'session')) continue
+    if (names.has(name) || (name !== sessionId && kind === 'session')) continue
+    if (number === undefined) {
+      // A child that has no log yet may have deliveries.
+      if (erasableNames(name)[1] === sessionId) sql('delete from inbox where session = ?').run(nameKey(name))
+      continue
+    }
     names.add(name)
     const no = Number(number)
     const span = [no * logSpan, (no + 1) * logSpan - 1] as const

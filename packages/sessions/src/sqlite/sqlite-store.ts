@@ -1,17 +1,19 @@
-import type { Appended, Clock, Delivery, KnownKeys, SessionInfo, SessionStore } from '@provost/core'
+import type { Appended, Clock, Delivery, KnownKeys, SessionInfo, SessionStore, Tombstone } from '@provost/core'
 import { checkedStore, checkChoice, checkOptions, clockOf, ProvostError } from '@provost/core'
 
 import { blobHash, isHash } from '../kit/blob-mentions.ts'
 import { deliveryId } from '../kit/delivery-id.ts'
 import { mustBeDurable } from '../kit/durable-entry.ts'
-import { diskError, isBusy, storeClosed } from '../kit/store-error.ts'
+import { diskError, isBusy, sessionErased, storeClosed } from '../kit/store-error.ts'
 import { createWatchers } from '../kit/store-watchers.ts'
 import type { NewsOf, Watchers } from '../kit/store-watchers.ts'
 import { freezeParsed } from '../text/entry-text.ts'
 import { nameKey } from '../text/name-key.ts'
+import { sweep, tombstoneOf } from './sqlite-erasure.ts'
 import { openSqlite } from './sqlite-file.ts'
 import type { SqliteFile } from './sqlite-file.ts'
-import { row, rows, sqliteLogs } from './sqlite-log.ts'
+import { sqliteLogs } from './sqlite-log.ts'
+import { row, rows } from './sqlite-row.ts'
 import { deleteSession, listSessions } from './sqlite-session.ts'
 import { sqliteTransient } from './sqlite-transient.ts'
 import { claimDue, noteMail, setDue } from './sqlite-wake.ts'
@@ -81,6 +83,13 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     }
   }
 
+  function remove(sessionId: string, stone?: Tombstone): readonly string[] {
+    const names = deleteSession(file, sessionId, stone)
+    for (const name of names) logs.drop(name)
+    watchers.wake(sessionId)
+    return names
+  }
+
   const storeError = (error: unknown): unknown =>
     isBusy(error) ? busy(path, error) : diskError(`the store ${path}`, error)
 
@@ -113,6 +122,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
         const insert = 'insert into inbox (session, token, body) values (?, ?, ?) on conflict do nothing'
         const body = JSON.stringify({ token, value, by, at: clock.now() })
         return file.transaction(() => {
+          if (tombstoneOf(file, sessionId)) throw sessionErased(sessionId)
           const put = file.sql(insert).run(nameKey(sessionId), nameKey(token), body)
           if (put.changes === 0) return false
           noteMail(file, clock.now(), sessionId, Number(put.lastInsertRowid))
@@ -175,11 +185,10 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     claimDue: (claim) => run(() => claimDue(file, clock.now(), claim)),
     setDue: (sessionId, next) => run(() => setDue(file, clock.now(), sessionId, next)),
 
-    delete: (sessionId) =>
-      run(() => {
-        for (const name of deleteSession(file, sessionId)) logs.drop(name)
-        watchers.wake(sessionId)
-      }),
+    delete: (sessionId) => run(() => void remove(sessionId)),
+    erase: (sessionId, receipt) => run(() => remove(sessionId, { at: clock.now(), receipt })),
+    tombstone: (log) => run(() => tombstoneOf(file, log)),
+    sweep: (what) => run(() => sweep(file, path, what)),
 
     async close() {
       if (closed) return

@@ -2,8 +2,9 @@ import type { TransientBuffer, TransientPiece } from '@provost/core'
 
 import { addTransient } from '../kit/transient-size.ts'
 import { nameKey } from '../text/name-key.ts'
+import { tombstoneOf } from './sqlite-erasure.ts'
 import type { SqliteFile } from './sqlite-file.ts'
-import { row, rows } from './sqlite-log.ts'
+import { row, rows } from './sqlite-row.ts'
 
 /** Size of a log's pieces. `count` and `length` are running totals: the last piece less those before the first. */
 const headSql = `select
@@ -17,10 +18,8 @@ const headSql = `select
  *
  * @param run runs the work and returns a promise.
  */
-export function sqliteTransient(
-  { db, sql, transaction }: SqliteFile,
-  run: <T>(work: () => T) => Promise<T>,
-): TransientBuffer {
+export function sqliteTransient(file: SqliteFile, run: <T>(work: () => T) => Promise<T>): TransientBuffer {
+  const { db, sql, transaction } = file
   function keepOne(piece: TransientPiece): boolean {
     const { log, offset, from, to, body } = piece
     const key = nameKey(log)
@@ -45,6 +44,7 @@ export function sqliteTransient(
       run(() => {
         const full = new Set<string>()
         const keepAll = (): void => {
+          for (const log of new Set(pieces.map((piece) => piece.log))) if (tombstoneOf(file, log)) full.add(log)
           for (const piece of pieces) if (!full.has(piece.log) && !keepOne(piece)) full.add(piece.log)
         }
         if (pieces.length > 0) transaction(keepAll)

@@ -277,9 +277,9 @@ describe('the lease of a dead writer after the clock was set back', () => {
   })
 })
 
-/** Removes what the migration to the wake index added. */
+/** Removes what the migrations to the wake index and to tombstones added. */
 function withoutWakes(db: DatabaseSync): void {
-  db.exec('drop index logs_due; drop index logs_quarantined')
+  db.exec('drop table erased; drop index logs_due; drop index logs_quarantined')
   for (const column of ['agent', 'due_at', 'mail']) db.exec(`alter table logs drop column ${column}`)
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 
 import type { SessionStore } from '@provost/core'
 
+import { erasureChecks } from './erasure-checks.ts'
 import { inboxChecks, watchChecks } from './inbox-checks.ts'
 import { appendChecks, leaseChecks, readChecks, valueChecks } from './log-checks.ts'
 import { transientChecks } from './passing-checks.ts'
@@ -30,6 +31,7 @@ const drafts: readonly CheckDraft[] = [
   ...blobChecks,
   ...listChecks,
   ...deleteChecks,
+  ...erasureChecks,
   ...reopenChecks,
   ...transientChecks,
   ...wakeChecks,
