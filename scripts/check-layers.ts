@@ -31,6 +31,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'wake',
     'effects',
     'text',
+    'outage',
     'jsonl',
     'sqlite',
     'postgres',

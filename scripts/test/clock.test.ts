@@ -36,6 +36,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'sessions/src/sqlite/sqlite-file.ts': 'waits for a locked file',
   'sessions/src/sqlite/sqlite-store.ts': 'polls a real file',
   'sessions/src/sqlite/write-ahead-log.ts': 'waits for a locked file',
+  'sessions/src/outage/patience.ts': 'waits for a real database',
   'sessions/src/postgres/postgres-watch.ts': 'polls a real database',
   'sessions/src/jsonl/folder-lock.ts': 'compares times of files',
   'sessions/src/jsonl/jsonl-store.ts': 'flushes real files',
@@ -46,8 +47,8 @@ const exceptions: Readonly<Record<string, string>> = {
   'agent/src/hooks/hook-time.ts': 'limits a hook that hangs',
   'agent/src/effects/lookup.ts': 'limits a lookup that hangs',
   'agent/src/composite/composite-call.ts': 'limits work that does not stop',
+  'server/src/engine/': 'polls of a real store, and turns of the event loop',
   'server/src/server/': 'sockets, shutdown, and polls of a real store',
-  'server/src/engine/': 'polls of a real store',
   'server/src/sessions/': 'polls of a real store',
   'server/src/stream/': 'heartbeats and batches of real connections',
 }

@@ -2,6 +2,7 @@ import type { Grant, Input, Json, MaybePromise, RunResult, WaitAbout, ClockTimer
 import { fromErrorInfo, isPromise, joinLabels, toErrorInfo } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 
+import { isStoreAway } from '../control/failure-source.ts'
 import { report } from '../control/report.ts'
 import { joinedEntry } from '../entries/child-entries.ts'
 import { handoffsOfRun } from '../handoff/handoff-entry.ts'
@@ -107,6 +108,8 @@ export async function runChildToEnd(spawned: SpawnedChild, fresh: boolean): Prom
       const result = isOver(snapshot.state)
         ? await childResult(ctx, child, agent, snapshot.state)
         : await inSlot(carried, () => around(ctx, op, () => runChildOnce(carried)))
+      // Its log has no end, so it goes on when the run above does.
+      if (result.status === 'failed' && !isOver(snapshot.state) && isStoreAway(result.error)) throw result.error
       if (result.status !== 'suspended') await endChildLog(carried)
       await join(carried, result)
       ctx.children.delete(runId)

@@ -40,6 +40,21 @@ export function storeFailure(thrown: unknown, method: 'lease' | 'append' | 'read
   )
 }
 
+/**
+ * Whether a run stops since a store is away for now. Nothing is wrong with the run: it is left as if its process had died,
+ * and another process, or this one later, continues it.
+ */
+export function isStoreAway(thrown: unknown): boolean {
+  let error = thrown
+  for (let depth = 0; depth < 5 && !types.isProxy(error); depth++) {
+    if (error instanceof RunEnding) error = error.thrown
+    else if (!(error instanceof ProvostError)) return false
+    else if (error.retryable && (error.code === 'store-unreachable' || error.code === 'store-busy')) return true
+    else error = error.cause
+  }
+  return false
+}
+
 /** Returns the error to throw for an error of a function that the application gave to the agent or the run. */
 export function callbackFailure(thrown: unknown, name: string): Error {
   return failureOf(

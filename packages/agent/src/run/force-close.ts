@@ -25,16 +25,8 @@ import { endHooks, endRun, runEndHooks } from './end-run.ts'
  */
 export async function forceCloseRun(ctx: RunContext, ending: RunEnding): Promise<void> {
   const key = ctx.logWriter.seal()
-  // The `run.end` hooks may write and emit, as at a regular end.
-  const closing: RunContext = Object.create(ctx, {
-    logWriter: { value: { ...ctx.logWriter, ...key } },
-    contextFor: { value: hookContexts(() => closing) },
-  })
-  const unrecorded = (hooks: ReturnType<typeof endHooks>): Promise<void> => {
-    const { entryAgent, state, sessionId, id: runId } = ctx
-    const error = ending.status === 'aborted' ? undefined : asError(ending)
-    return runEndHooks(closing, brokenResult(entryAgent, state, { sessionId, runId }, error), hooks)
-  }
+  const closing = closingContext(ctx, key)
+  const unrecorded = (hooks: ReturnType<typeof endHooks>): Promise<void> => unrecordedEnd(closing, ending, hooks)
   let last: Parameters<typeof endRun>[1]
   try {
     last = await closingEntries(ctx, ending, key)
@@ -47,6 +39,27 @@ export async function forceCloseRun(ctx: RunContext, ending: RunEnding): Promise
     const { initialised } = ctx.entryAgent
     await unrecorded(endHooks(closing).filter(({ extension: { init } }) => init && initialised.has(init)))
   }
+}
+
+/** Stops a run without an end in its log: it goes on later, or elsewhere. Its `run.end` hooks run here too. */
+export async function leaveRun(ctx: RunContext, ending: RunEnding): Promise<void> {
+  const closing = closingContext(ctx, ctx.logWriter.seal())
+  if (ctx.ownershipEntries) await unrecordedEnd(closing, ending, endHooks(closing))
+}
+
+/** Returns the context of a run that ends: its `run.end` hooks may write and emit, as at a regular end. */
+function closingContext(ctx: RunContext, key: ReturnType<LogWriter['seal']>): RunContext {
+  const closing: RunContext = Object.create(ctx, {
+    logWriter: { value: { ...ctx.logWriter, ...key } },
+    contextFor: { value: hookContexts(() => closing) },
+  })
+  return closing
+}
+
+function unrecordedEnd(closing: RunContext, ending: RunEnding, hooks: ReturnType<typeof endHooks>): Promise<void> {
+  const { entryAgent, state, sessionId, id: runId } = closing
+  const error = ending.status === 'aborted' ? undefined : asError(ending)
+  return runEndHooks(closing, brokenResult(entryAgent, state, { sessionId, runId }, error), hooks)
 }
 
 /** Writes the entries that close a run except the last one, which it returns; empty if there is nothing to close. */

@@ -4,7 +4,7 @@ import { ProvostError, SessionBusyError, isPromise, toErrorInfo, uuidv7, clockOf
 import { awaitLease, childLease } from '../children/child-lease.ts'
 import { detachCalls } from '../composite/active-calls.ts'
 import { createAbortControl, linkSignal } from '../control/abort-control.ts'
-import { sourceOf, storeFailure } from '../control/failure-source.ts'
+import { isStoreAway, sourceOf, storeFailure } from '../control/failure-source.ts'
 import { report } from '../control/report.ts'
 import { takenEntry } from '../entries/wait-entries.ts'
 import { createEventBus } from '../events/event-bus.ts'
@@ -37,7 +37,7 @@ import type { UntypedRunOptions } from '../types/session.ts'
 import type { SendMode } from '../types/stream.ts'
 import { createRunContext } from './create-run-context.ts'
 import { driveRun } from './drive-run.ts'
-import { forceCloseRun } from './force-close.ts'
+import { forceCloseRun, leaveRun } from './force-close.ts'
 import { runHandle } from './run-handle.ts'
 
 /** The parents of a root run, shared by all of its events. */
@@ -264,12 +264,12 @@ function within(work: Promise<void>): Promise<void> {
   })
 }
 
-/** Closes the run in the log. If that fails, the log is unchanged and the run can be resumed. */
+/** Closes the run in the log, or leaves it if the store is away. If that fails, the log is unchanged and the run can be resumed. */
 async function close(ctx: RunContext, error: unknown): Promise<void> {
   const ending =
     error instanceof RunEnding ? error : new RunEnding('failed', toErrorInfo(error), error, sourceOf(error))
   try {
-    await forceCloseRun(ctx, ending)
+    await (isStoreAway(error) ? leaveRun(ctx, ending) : forceCloseRun(ctx, ending))
   } catch (closing) {
     const info = toErrorInfo(closing)
     // The same failure is reported with the end of the run.

@@ -78,3 +78,11 @@ export const acceptedSchema: z.ZodType = z.object({ sessionId: z.string(), statu
 export const createdSchema: z.ZodType = z.object({ sessionId: z.string(), agent: z.string(), created: z.boolean() })
 export const releaseSchema: z.ZodType = z.object({ sessionId: z.string(), released: z.boolean() })
 export const healthSchema: z.ZodType = z.object({ status: z.string() })
+/** The readiness of a process: its store and engine, its active sessions, and how many more it takes. */
+export const readySchema: z.ZodType = z.object({
+  status: z.enum(['ready', 'not-ready']),
+  store: z.enum(['reachable', 'unreachable']),
+  engine: z.string(),
+  running: z.number(),
+  room: z.number(),
+})

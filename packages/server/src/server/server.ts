@@ -19,7 +19,7 @@ import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
 import { createRate } from '../http/rate.ts'
 import { jsonOf, textOf } from '../http/request-body.ts'
-import { healthSchema } from '../http/response-schema.ts'
+import { healthSchema, readySchema } from '../http/response-schema.ts'
 import { defaultLimits } from '../options/limits.ts'
 import type { Action, ServerOptions } from '../options/server-options.ts'
 import type { Server } from '../options/server.ts'
@@ -27,8 +27,9 @@ import { localPrincipal } from '../sessions/ownership.ts'
 import { chatOperation } from '../ui/chat-operation.ts'
 import { checkCloseOptions, checkServerOptions } from './known-server-options.ts'
 import { answerMcp } from './mcp-server.ts'
+import { createProbe } from './probe.ts'
 import { reporter } from './report.ts'
-import { createSessionProcess } from './session-process.ts'
+import { createSessionProcess, defaultConcurrency } from './session-process.ts'
 
 /**
  * Creates a server of agents over one store. Any number of processes can serve the same sessions.
@@ -102,11 +103,7 @@ export function createServer(options: ServerOptions): Server {
     report,
   }
 
-  /** One probe of the store for all concurrent requests, since `/ready` needs no credentials. */
-  let reaching: Promise<void> | undefined
-  async function reach(): Promise<void> {
-    for await (const _ of host.store.list({ limit: 1 })) break
-  }
+  const isReachable = createProbe(options.store)
 
   const operations: readonly Operation[] = [...agentOperations(setup), chatOperation(setup)]
   const open: readonly Operation[] = [
@@ -125,12 +122,20 @@ export function createServer(options: ServerOptions): Server {
       operationId: 'ready',
       summary: 'Reports that the server takes requests and its store answers.',
       success: 200,
-      answer: healthSchema,
+      answer: readySchema,
       async handle() {
         if (closed) throw shuttingDown()
-        reaching ??= reach().finally(() => (reaching = undefined))
-        await reaching
-        return Response.json({ status: 'ready' })
+        const isReady = await isReachable()
+        const running = host.running.size
+        const room = isReady ? Math.max(0, (options.concurrency ?? defaultConcurrency) - host.occupied()) : 0
+        const body = {
+          status: isReady ? 'ready' : 'not-ready',
+          store: isReady ? 'reachable' : 'unreachable',
+          engine: options.engine?.name ?? 'none',
+          running,
+          room,
+        }
+        return Response.json(body, isReady ? {} : { status: 503, headers: { 'retry-after': '1' } })
       },
     }),
   ]

@@ -48,6 +48,8 @@ export function createSessionProcess(
     store,
     (log) => {
       for (const live of host.running) if (live.id === log) live.feed.stopPublishing()
+      // The next request, or the engine, opens it anew.
+      host.forget(log)
       refused(log)
     },
     (log) => passing?.settle(log),

@@ -11,7 +11,8 @@ export interface DrainingStore {
 }
 
 /**
- * Wraps a store. A run whose append it rejects stays in the log as if its process had died there.
+ * Wraps a store. A run whose append it rejects stays in the log as if its process had died there, and so does one whose
+ * store is away for longer than it repeats the append.
  *
  * @param onRefused is called before the run receives the error.
  * @param before returns writes that must be in the store before an append to a log.
@@ -35,7 +36,12 @@ export function drainingStore(
     }
     const settling = before(log)
     if (settling) await settling
-    return inner.append(log, entries, at)
+    try {
+      return await inner.append(log, entries, at)
+    } catch (thrown) {
+      if (isRecord(thrown) && thrown['retryable'] === true) onRefused(log)
+      throw thrown
+    }
   }
 
   /** Reported sessions: each attempt to lease one fails, and only the first is reported. */

@@ -5,7 +5,7 @@ import { createServer, serve } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 
 import { ask, executed, framesIn, serverOf } from '../served.ts'
@@ -237,7 +237,7 @@ test('a server looks for due sessions once at a time, however slow the store is'
   await server.close()
 })
 
-test('concurrent /ready requests query the store once', async () => {
+test('all /ready requests of a second query the store once', async () => {
   const store = memoryStore()
   const gate = Promise.withResolvers<void>()
   let looks = 0
@@ -257,9 +257,42 @@ test('concurrent /ready requests query the store once', async () => {
   gate.resolve()
   expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([200]))
   expect(looks).toBe(1)
-  expect((await ask(server, '/ready')).status).toBe(200)
-  expect(looks).toBe(2)
+  const ready = await ask(server, '/ready')
+  expect([ready.status, await ready.json()]).toEqual([
+    200,
+    { status: 'ready', store: 'reachable', engine: 'none', running: 0, room: 64 },
+  ])
+  expect(looks).toBe(1)
   await server.close()
+})
+
+test('/ready is 503 when the store does not answer within a second, and /health does not ask it', async () => {
+  const store = memoryStore()
+  const silent: SessionStore = {
+    ...store,
+    async *list() {
+      await new Promise(() => {})
+      yield* store.list()
+    },
+    claimDue: async () => new Promise(() => {}),
+  }
+  const server = serverOf([], { store: silent })
+  onTestFinished(() => server.close({ graceMs: 0 }))
+  expect((await ask(server, '/health')).status).toBe(200)
+  const ready = await ask(server, '/ready')
+  expect([ready.status, ready.headers.get('retry-after'), await ready.json()]).toEqual([
+    503,
+    '1',
+    { status: 'not-ready', store: 'unreachable', engine: 'none', running: 0, room: 0 },
+  ])
+  const failing: SessionStore = {
+    ...store,
+    async *list() {
+      yield* store.list()
+      throw new Error('away')
+    },
+  }
+  expect((await ask(serverOf([], { store: failing }), '/ready')).status).toBe(503)
 })
 
 test('an idle connection is kept for 65 s by default, or for keepAliveMs', async () => {

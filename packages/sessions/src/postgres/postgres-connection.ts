@@ -1,8 +1,8 @@
-import { checkOptions, isRecord, ProvostError, toErrorInfo } from '@provost/core'
+import { checkOptions, ProvostError } from '@provost/core'
 import type { KnownKeys } from '@provost/core'
-import type { Client, Pool, PoolClient } from 'pg'
+import type { Client, ClientConfig, Pool, PoolClient, PoolConfig } from 'pg'
 
-import { diskError } from '../kit/store-error.ts'
+import { postgresError, postgresFault } from './postgres-error.ts'
 
 /** Runs a statement; rows are arrays. With a name, it is prepared once for each connection. */
 export type PostgresQuery = (
@@ -30,13 +30,24 @@ export interface PostgresConnectionOptions<T> {
   readonly url: string
   /** Connections of the pool at most. */
   readonly connections: number
+  /** Milliseconds in which a connection has to be made; default 2000. */
+  readonly connectTimeoutMs?: number
+  /**
+   * Milliseconds in which a statement has to end, and to wait for a free connection; its connection is then closed. The
+   * server cancels it too. Default: no limit.
+   */
+  readonly queryTimeoutMs?: number
   /** The public function that connects, and the packages that it loads, for the error `missing-package`. */
   readonly caller: string
   readonly packages: readonly string[]
   /** What the database keeps, for errors: `the store`. */
   readonly content: string
-  /** Creates or migrates the tables. Runs before the first statement, and again at the next use where it rejects. */
-  prepare(pool: Pool): Promise<T>
+  /**
+   * Creates or migrates the tables. Runs before the first statement, and again at the next use where it rejects.
+   *
+   * @param migrating a pool without time limits, for statements that take long. It ends with this call.
+   */
+  prepare(pool: Pool, migrating: Pool): Promise<T>
   /** Returns the error of a use after `close`. */
   closed(): ProvostError
 }
@@ -44,6 +55,8 @@ export interface PostgresConnectionOptions<T> {
 const optionKeys = {
   url: true,
   connections: true,
+  connectTimeoutMs: true,
+  queryTimeoutMs: true,
   caller: true,
   packages: true,
   content: true,
@@ -68,27 +81,56 @@ const optionKeys = {
  */
 export function connectPostgres<T>(options: PostgresConnectionOptions<T>): PostgresConnection<T> {
   checkOptions(options, optionKeys, 'connectPostgres')
-  const { url, connections, caller, packages, content } = options
+  const { url, connections, caller, packages, content, connectTimeoutMs = 2_000, queryTimeoutMs } = options
   let opening: Promise<Connected<T>> | undefined
   let closed = false
 
   const fail = (error: unknown): never => {
-    throw connectionError(content, error)
+    // Connections to a replica reach the primary server only if they are made anew.
+    if (postgresFault(error) === 'read-only') dropIdle()
+    throw postgresError(content, error)
+  }
+
+  /** Closes the idle connections. The pool closes the others when their statements fail. */
+  function dropIdle(): void {
+    const drop = ({ pool }: Connected<T>): void => {
+      for (let n = pool.idleCount; n > 0; n--) pool.connect().then((client) => client.release(true), ignored)
+    }
+    opening?.then(drop, ignored)
   }
 
   async function open(): Promise<Connected<T>> {
     const { Pool: PgPool, Client: PgClient } = await loadPackage(() => import('pg'), caller, packages)
-    const pool = new PgPool({ connectionString: url, max: connections, allowExitOnIdle: true })
-    // The pool replaces a broken idle connection at the next use.
-    pool.on('error', () => {})
-    // A broken connection fails its query. Without a listener, the error event would also end the process.
-    pool.on('connect', (client) => client.on('error', () => {}))
+    const dial = { connectionString: url, keepAlive: true, connectionTimeoutMillis: connectTimeoutMs }
+    // The limit of the pool is longer: it also covers the wait for a free connection.
+    class Dialled extends PgClient {
+      constructor(config?: ClientConfig) {
+        super({ ...config, connectionTimeoutMillis: connectTimeoutMs })
+      }
+    }
+    const pool = new PgPool({
+      ...dial,
+      max: connections,
+      allowExitOnIdle: true,
+      Client: Dialled,
+      connectionTimeoutMillis: queryTimeoutMs ?? 0,
+      ...(queryTimeoutMs !== undefined && { query_timeout: queryTimeoutMs, verify: limitTimes(queryTimeoutMs) }),
+    })
+    const migrating = new PgPool({ ...dial, max: 2 })
+    for (const one of [pool, migrating]) {
+      // The pool replaces a broken idle connection at the next use.
+      one.on('error', () => {})
+      // A broken connection fails its query. Without a listener, the error event would also end the process.
+      one.on('connect', (client) => client.on('error', () => {}))
+    }
     try {
-      const prepared = await options.prepare(pool)
-      return { pool, prepared, newClient: () => new PgClient({ connectionString: url }) }
+      const prepared = await options.prepare(pool, migrating)
+      return { pool, prepared, newClient: () => new PgClient(dial) }
     } catch (error) {
       await pool.end()
       throw error
+    } finally {
+      await migrating.end()
     }
   }
 
@@ -104,19 +146,24 @@ export function connectPostgres<T>(options: PostgresConnectionOptions<T>): Postg
     }
   }
 
+  /** @param repeats whether a statement is its own transaction, which can be repeated. */
   const queryOn =
-    (client: Pool | PoolClient): PostgresQuery =>
+    (client: Pool | PoolClient, repeats: boolean): PostgresQuery =>
     async (name, text, values) => {
-      try {
-        const { rows } = await client.query<unknown[]>({ name, text, values: [...values], rowMode: 'array' })
-        return rows
-      } catch (error) {
-        return fail(error)
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const { rows } = await client.query<unknown[]>({ name, text, values: [...values], rowMode: 'array' })
+          return rows
+        } catch (error) {
+          // A transaction that failed cannot continue.
+          if (repeats && attempt <= mostConflicts && postgresFault(error) === 'conflict') continue
+          return fail(error)
+        }
       }
     }
 
   return {
-    query: async (name, text, values) => queryOn((await connected()).pool)(name, text, values),
+    query: async (name, text, values) => queryOn((await connected()).pool, true)(name, text, values),
 
     async transaction(work) {
       const { pool } = await connected()
@@ -124,11 +171,13 @@ export function connectPostgres<T>(options: PostgresConnectionOptions<T>): Postg
       let broken = false
       try {
         await client.query('begin')
-        const result = await work(queryOn(client))
+        const result = await work(queryOn(client, false))
         await client.query('commit')
         return result
       } catch (error) {
-        await client.query('rollback').catch(() => (broken = true))
+        // A connection whose statement did not end has no place for another one.
+        broken = isAway(error)
+        if (!broken) await client.query('rollback').catch(() => (broken = true))
         return fail(error)
       } finally {
         client.release(broken)
@@ -149,6 +198,28 @@ export function connectPostgres<T>(options: PostgresConnectionOptions<T>): Postg
       await last?.pool.end()
     },
   }
+}
+
+/** Returns a function that sets the limits of a new connection. Statements do it: poolers reject such parameters. */
+function limitTimes(ms: number): NonNullable<PoolConfig['verify']> {
+  const limits = `set statement_timeout = ${ms}; set lock_timeout = ${Math.ceil(ms / 2)};
+    set idle_in_transaction_session_timeout = ${ms}`
+  return (client, done) => {
+    client.query(limits).then(
+      () => done(),
+      (error: unknown) => done(error instanceof Error ? error : new Error(String(error))),
+    )
+  }
+}
+
+const ignored = (): void => {}
+
+/** Repetitions of a statement that was in the way of another transaction. */
+const mostConflicts = 3
+
+function isAway(error: unknown): boolean {
+  const cause = error instanceof ProvostError ? error.cause : error
+  return ['away', 'read-only'].includes(postgresFault(cause))
 }
 
 interface Connected<T> {
@@ -172,26 +243,4 @@ export async function loadPackage<M>(load: () => Promise<M>, caller: string, pac
       cause,
     })
   }
-}
-
-/** Converts connection errors to retryable ProvostErrors. Errors of statements stay as they are. */
-function connectionError(content: string, error: unknown): unknown {
-  const code = isRecord(error) ? error['code'] : ''
-  const lost =
-    (typeof code === 'string' && /^(?:E[A-Z]{3,}|08\w{3}|57P0[1-3])$/.test(code)) ||
-    (error instanceof Error && error.message.startsWith('Connection terminated'))
-  const why = toErrorInfo(error).message
-  // An unknown database, user or password.
-  if (typeof code === 'string' && /^(?:3D|28)\w{3}$/.test(code)) {
-    return new ProvostError('store-unusable', `The database of ${content} rejects the connection: ${why}.`, {
-      hint: 'Check the user, the password and the name of the database in the URL.',
-      cause: error,
-    })
-  }
-  if (!lost || error instanceof ProvostError) return diskError(`the database of ${content}`, error)
-  return new ProvostError('store-unreachable', `The database of ${content} is not reachable: ${why}.`, {
-    hint: 'Check that the server runs and that the URL is right.',
-    cause: error,
-    retryable: true,
-  })
 }

@@ -1,10 +1,11 @@
 import type { Clock } from '@provost/core'
 import { isRecord } from '@provost/core'
 import type { Kysely } from 'kysely'
-import type { Client } from 'pg'
+import type { Client, Pool } from 'pg'
 
 import { storeClosed } from '../kit/store-error.ts'
 import { connectPostgres, loadPackage } from './postgres-connection.ts'
+import type { PostgresConnectionOptions } from './postgres-connection.ts'
 import { migratePostgres, tablesOf } from './postgres-schema.ts'
 import type { PostgresTables, TableName } from './postgres-schema.ts'
 
@@ -31,14 +32,19 @@ const caller = 'postgresStore'
 const packages = ['pg', 'kysely']
 
 /** Returns a database. It loads the packages and connects at the first use. */
-export function postgresDatabase(url: string, schema: string, connections: number): PostgresDatabase {
+export function postgresDatabase(
+  url: string,
+  schema: string,
+  pooling: Pick<PostgresConnectionOptions<unknown>, 'connections' | 'connectTimeoutMs' | 'queryTimeoutMs'>,
+): PostgresDatabase {
   const { query, transaction, use, client, close } = connectPostgres({
-    ...{ url, connections, caller, packages, content: 'the store' },
-    async prepare(pool) {
+    ...{ url, ...pooling, caller, packages, content: 'the store' },
+    async prepare(pool, migrating) {
       const { Kysely: Db, PostgresDialect } = await loadPackage(() => import('kysely'), caller, packages)
-      const db = new Db<PostgresTables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema)
-      await migratePostgres(pool, db, schema)
-      return db
+      const dbOf = (one: Pool) =>
+        new Db<PostgresTables>({ dialect: new PostgresDialect({ pool: one }) }).withSchema(schema)
+      await migratePostgres(pool, dbOf(migrating), schema)
+      return dbOf(pool)
     },
     closed: storeClosed,
   })

@@ -4,6 +4,8 @@ import { checkedStore, checkOptions, clockOf } from '@provost/core'
 import { blobHash, isHash } from '../kit/blob-mentions.ts'
 import { deliveryId } from '../kit/delivery-id.ts'
 import { sessionErased, storeClosed } from '../kit/store-error.ts'
+import { createPatience } from '../outage/patience.ts'
+import { patientMethods } from '../outage/patient-store.ts'
 import { freezeParsed } from '../text/entry-text.ts'
 import { nameKey } from '../text/name-key.ts'
 import { databaseAt, isTaken, postgresDatabase } from './postgres-database.ts'
@@ -20,6 +22,19 @@ export interface PostgresStoreOptions {
   readonly schema?: string
   /** Connections at most, without the listening one while a session is watched; default 10. */
   readonly connections?: number
+  /** Milliseconds in which a connection has to be made; default 2000. */
+  readonly connectTimeoutMs?: number
+  /**
+   * Milliseconds in which a statement has to end, and to wait for a free connection; default 10,000. The statement is then
+   * cancelled and its connection closed.
+   */
+  readonly queryTimeoutMs?: number
+  /**
+   * Milliseconds for which a run repeats its work with the store while the database is away; default 60,000. Then the run
+   * stops without an end in its log, and a server or worker continues it. 0 never repeats. Lists, claims, deletions, and a
+   * store that was never reached fail at once.
+   */
+  readonly patienceMs?: number
   /** Milliseconds between polls for lost notifications, while a session is watched; default 2000. */
   readonly pollMs?: number
   /**
@@ -32,6 +47,9 @@ export interface PostgresStoreOptions {
 const optionKeys = {
   schema: true,
   connections: true,
+  connectTimeoutMs: true,
+  queryTimeoutMs: true,
+  patienceMs: true,
   pollMs: true,
   clock: true,
 } satisfies KnownKeys<PostgresStoreOptions>
@@ -50,9 +68,10 @@ const optionKeys = {
  */
 export function postgresStore(url: string, options: PostgresStoreOptions = {}): SessionStore {
   checkOptions(options, optionKeys, 'postgresStore')
-  const { schema = 'provost', connections = 10, pollMs = 2_000 } = options
+  const { schema = 'provost', connections = 10, connectTimeoutMs, queryTimeoutMs = 10_000, pollMs = 2_000 } = options
   const clock = clockOf(options)
-  const database = postgresDatabase(url, schema, connections)
+  const pooling = { connections, queryTimeoutMs, ...(connectTimeoutMs !== undefined && { connectTimeoutMs }) }
+  const database = postgresDatabase(url, schema, pooling)
   const timed = databaseAt(options.clock, database)
   const { t, channel, query } = database
   const watchers = watchPostgres(database, pollMs)
@@ -77,7 +96,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     )
     select pg_notify('${channel.replaceAll("'", "''")}', $1)::text from head`
 
-  return checkedStore({
+  const store: SessionStore = {
     clock,
     place: () => ({ kind: 'postgres', url, schema }),
     transient: postgresTransient(database),
@@ -192,5 +211,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
       await watchers.stop()
       await database.close()
     },
-  })
+  }
+  const { patienceMs = 60_000 } = options
+  return checkedStore(patienceMs > 0 ? { ...store, ...patientMethods(store, createPatience(patienceMs)) } : store)
 }

@@ -192,7 +192,7 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await once(proxy.listen(0, '127.0.0.1'), 'listening')
     const address = proxy.address()
     const port = typeof address === 'object' ? address?.port : 0
-    const store = postgresStore(`postgres://provost@127.0.0.1:${port}/${name}`, { schema: 'away' })
+    const store = postgresStore(`postgres://provost@127.0.0.1:${port}/${name}`, { schema: 'away', patienceMs: 0 })
     await store.putBlob(new Uint8Array())
     for (const socket of sockets) socket.destroy()
     await new Promise((resolve) => proxy.close(resolve))
