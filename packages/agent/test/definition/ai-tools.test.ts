@@ -322,6 +322,17 @@ describe('tools of the AI SDK', () => {
     })
   })
 
+  test('can be given the fields that no outsider writes', async () => {
+    const t = aiTool({ inputSchema: city, execute: () => ({ id: 7, note: 'rain' }) })
+    const store = memoryStore()
+    const given = await callOf([fromAiTool('t', t, { effect: 'read', trustedFields: ['/id'] })], rainy, { store })
+    const settled = (await entriesOf(store, given.result.sessionId)).find(
+      (entry) => entry.type === 'call' && entry.op === 'settled',
+    )
+    expect(settled).toMatchObject({ fields: { '/id': { integrity: 'trusted' } } })
+    expect(() => fromAiTool('t', t, { trustedFields: ['id'] })).toThrow('trustedFields has "id"')
+  })
+
   test('that fail are an error for the model, and leave a log that is JSON', async () => {
     const store = memoryStore()
     const t = aiTool({

@@ -20,7 +20,7 @@ import { invalidTool, makeTool } from '../definition/define-tool.ts'
 import { fixLabel } from '../definition/result-label.ts'
 import { rich } from '../definition/rich.ts'
 import { checkExamples } from '../definition/tool-example.ts'
-import { cachingOf, checkWord, rolesOf, timeoutOf } from '../definition/tool.ts'
+import { cachingOf, checkWord, pointerIn, rolesOf, timeoutOf } from '../definition/tool.ts'
 import type { AiSchema } from './ai-schema.ts'
 import { aiSchema, asStandard, isAiSchema } from './ai-schema.ts'
 import { aiMoreKeys, aiToolKeys, movedAiKeys } from './known-ai-options.ts'
@@ -36,6 +36,8 @@ export interface AiToolMore {
   readonly args?: Readonly<Record<string, ArgRole>>
   /** The label of its results. Default: untrusted, internal. */
   readonly returns?: LabelInit
+  /** JSON pointers of fields of its results that no outsider can write, such as `/id`. */
+  readonly trustedFields?: readonly string[]
   /** Milliseconds. Default 60,000. */
   readonly timeoutMs?: number
   readonly idempotent?: boolean
@@ -150,7 +152,7 @@ function definitionOf(
     },
     timeoutMs,
     executionMode,
-    trustedFields: [],
+    trustedFields: (more.trustedFields ?? []).map((field) => pointerIn(name, field)),
     examples: tool.inputExamples ?? [],
     ...(schemas.prepare && { prepare: schemas.prepare }),
     ...(cache && { cache }),

@@ -7,6 +7,7 @@ export const aiMoreKeys: KnownKeys<AiToolMore> = {
   effect: true,
   args: true,
   returns: true,
+  trustedFields: true,
   timeoutMs: true,
   idempotent: true,
   executionMode: true,

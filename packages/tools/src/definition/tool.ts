@@ -324,7 +324,8 @@ export function rolesOf(
   return roles
 }
 
-function pointerIn(name: string, field: string): JsonPointer {
+/** Returns a JSON pointer that a tool declares. */
+export function pointerIn(name: string, field: string): JsonPointer {
   if (isPointer(field)) return field
   throw invalidTool(name, `trustedFields has ${JSON.stringify(field)}`, 'Give JSON pointers such as /id.')
 }
