@@ -66,11 +66,17 @@ export function appendMessage(state: SessionState, message: Message): void {
   state.viewLabel = joinLabels(state.viewLabel, labelOf(message))
 }
 
+/**
+ * Opens the calls of a message. The log of a loop elsewhere learns of the calls of a step one by one: while calls are
+ * open, further ones join them.
+ */
 function openCalls(run: RunProgress, message: Message, isOrchestrators = false): void {
-  run.calls.clear()
-  run.nestedCalls.clear()
-  run.deferred = undefined
-  run.children.clear()
+  if (run.openCalls === 0 || isOrchestrators) {
+    run.calls.clear()
+    run.nestedCalls.clear()
+    run.deferred = undefined
+    run.children.clear()
+  }
   const label = message.label ? fillLabel(message.label, untrustedLabel('assistant')) : labelOf(message)
   for (const part of message.content) {
     if (part.type !== 'tool-call' || part.providerExecuted) continue
@@ -85,5 +91,6 @@ function openCalls(run: RunProgress, message: Message, isOrchestrators = false):
       ...(isOrchestrators && { isOrchestrators }),
     })
   }
-  run.openCalls = run.calls.size
+  run.openCalls = 0
+  for (const { stage } of run.calls.values()) if (stage !== 'settled') run.openCalls++
 }
