@@ -98,6 +98,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   teams: [],
   replay: [],
   'policy-cedar': [],
+  guard: ['definition', 'log', 'history', 'judge', 'ai-sdk', 'openai'],
   provost: [],
 }
 const mostFiles = 14

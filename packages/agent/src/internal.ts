@@ -1,6 +1,6 @@
 /**
- * The contract between @provost/agent and the packages built on it, @provost/teams, @provost/replay and @provost/governance. It is not for
- * applications: it may change in any release.
+ * The contract between @provost/agent and the packages built on it: @provost/teams, @provost/replay, @provost/governance and
+ * @provost/guard. It is not for applications: it may change in any release.
  */
 
 /** Returns the plan of an agent, with its options. */
@@ -32,10 +32,19 @@ export { canAdvance } from './state/next-action.ts'
 export { reduceEntry } from './reducers/reducer.ts'
 /** Returns the value of a fold over the entries of a state. */
 export { foldNow } from './hooks/fold-value.ts'
+/** Returns the state of an empty log. */
+export { emptySessionState } from './state/session-state.ts'
 /** Returns a call of the current step, of the model or of a composite. */
 export { callOf } from './state/session-state.ts'
 /** Returns the tool call that hooks receive. */
 export { toolCall } from './state/tool-call.ts'
+/** Return the entries of a call: its authorization, its start, its result, and the answers to what is asked about it. */
+export { decidedEntries, settledEntry, startedEntry, unstartedEntry } from './entries/call-entries.ts'
+export { resolvedEntries } from './entries/decision-entries.ts'
+/** Returns an entry at a position, the position of a run's present step, and the hash that an approval is bound to. */
+export { hashJson, newEntry, placeOf } from './state/entry.ts'
+/** Returns what a question about a call is about. */
+export { subjectOf } from './question/subject.ts'
 /** Returns what a handoff, or the input of a child, transfers of the state before its entry. */
 export { transferOf } from './messages/transferred-context.ts'
 /** Read the answers that `resolved` entries record: to an approval, and of a remote tool. */

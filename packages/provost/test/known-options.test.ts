@@ -9,6 +9,9 @@ import type { CompositeContext } from '@provost/core'
 import * as core from '@provost/core'
 import * as governance from '@provost/governance'
 import * as policyCommand from '@provost/governance/policy-command'
+import * as guard from '@provost/guard'
+import * as guardClaude from '@provost/guard/claude-agent'
+import * as guardOpenai from '@provost/guard/openai-agents'
 import * as memory from '@provost/memory'
 import * as policyCedar from '@provost/policy-cedar'
 import * as provider from '@provost/provider'
@@ -399,6 +402,13 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   'policy-cedar': {
     cedarRule: [(more) => policyCedar.cedarRule({ policy: '', tools: [note], ...more })],
   },
+  guard: {
+    approvalFrom: [(more) => guard.approvalFrom({}, { name: 'x', ...more })],
+    createGuard: [(more) => guard.createGuard({ mode: 'enforce', ...more })],
+    provenance: [(more) => guard.provenance({ mode: 'enforce', ...more })],
+  },
+  'guard/claude-agent': { claudeGuard: [(more) => guardClaude.claudeGuard({ mode: 'enforce', ...more })] },
+  'guard/openai-agents': { agentsGuard: [(more) => guardOpenai.agentsGuard({ mode: 'enforce', ...more })] },
   memory: {
     compaction: [(more) => memory.compaction({ threshold: 0.5, ...more })],
     createMemory: [
@@ -530,6 +540,9 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   governance,
   'governance/policy-command': policyCommand,
   'policy-cedar': policyCedar,
+  guard,
+  'guard/claude-agent': guardClaude,
+  'guard/openai-agents': guardOpenai,
   memory,
   'code-mode': codeMode,
   replay,
