@@ -6,6 +6,8 @@ export type {
   AbortOptions,
   Agent,
   AgentOptions,
+  DefinitionChange,
+  ResumeRule,
   AgentStream,
   Progress,
   ProgressArtifact,

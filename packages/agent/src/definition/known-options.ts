@@ -40,6 +40,8 @@ const agentKeys = {
   allowSystemMessages: true,
   stateKey: true,
   hookTimeoutMs: true,
+  version: true,
+  whenChanged: true,
   hostBytes: true,
   logBytes: true,
 } satisfies KnownKeys<AgentOptions>
@@ -107,7 +109,7 @@ const decisionKeys = {
   inputs: listOf(inputKeys, movedDecisions),
 } satisfies CheckedKeys<Decisions>
 
-const resumeKeys = { ...runKeys, ...decisionKeys } satisfies CheckedKeys<ResumeOptions>
+const resumeKeys = { ...runKeys, ...decisionKeys, acceptChanges: true } satisfies CheckedKeys<ResumeOptions>
 
 const inState = 'Pass the state of the run in place of an input: agent.run(result.state, { … }).'
 const movedToState: MovedKeys = {
@@ -138,7 +140,8 @@ export function checkStreamOptions(options: unknown): void {
  * @throws ProvostError `unknown-option`, `invalid-option`, `invalid-options`
  */
 export function checkDecisions(decisions: unknown, where: string): void {
-  checkOptions(decisions, decisionKeys, where, { decisions: 'Give its lists themselves.' })
+  const known = where === 'session.resume' ? { ...decisionKeys, acceptChanges: true as const } : decisionKeys
+  checkOptions(decisions, known, where, { decisions: 'Give its lists themselves.' })
 }
 
 /** Rejects rows that are not named by a list and a record: a row that was meant to be struck would run. */

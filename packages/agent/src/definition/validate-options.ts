@@ -9,6 +9,8 @@ import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import { checkStore } from './check-store.ts'
 
 /** Options as they come from JavaScript, or through an `any`. */
+const rules: ReadonlySet<unknown> = new Set(['continue', 'ask', 'refuse'])
+
 type Unchecked = { readonly [K in keyof AgentOptions]: unknown }
 
 /**
@@ -59,6 +61,11 @@ export function checkOptions(options: Unchecked): void {
       'Give react(), planAndExecute() or a custom function.',
     )
   }
+  const { version, whenChanged = 'continue' } = options
+  if (version !== undefined && typeof version !== 'string')
+    throw invalid(name, 'has a "version" that is not a text', 'Give a text such as a git commit.')
+  if (typeof whenChanged !== 'function' && !rules.has(whenChanged))
+    throw invalid(name, `has whenChanged: ${String(whenChanged)}`, "Give 'continue', 'ask', 'refuse' or a function.")
   if (sendMode !== 'steer' && sendMode !== 'queue') {
     throw invalid(name, `has sendMode: ${JSON.stringify(sendMode)}`, "Give 'steer' or 'queue'.")
   }

@@ -1,4 +1,4 @@
-import type { ErrorInfo, ErrorSource, Json, Message, NewEntry } from '@provost/core'
+import type { ErrorInfo, ErrorSource, Json, Manifest, Message, NewEntry } from '@provost/core'
 import { positionId } from '@provost/core'
 
 import { answerJson } from '../prompt/structured-output.ts'
@@ -10,7 +10,12 @@ import type { SessionState } from '../types/session-state.ts'
 
 /** Returns the entry that suspends the run; a process with the log can resume it. */
 export function suspendedEntry(state: SessionState): NewEntry {
-  return lifecycleEntry(state, 'suspended')
+  const place = placeOf(state)
+  // A run may pause more than once in a step: the offset tells the pauses apart.
+  return newEntry(place, positionId(place.runId, place.step, 'suspended', state.offset), {
+    type: 'run',
+    op: 'suspended',
+  })
 }
 
 /** Returns the entry that suspends the run at a step boundary to make room for others. */
@@ -20,15 +25,15 @@ export function yieldedEntry(state: SessionState): NewEntry {
   return newEntry(place, id, { type: 'run', op: 'suspended', yielded: true })
 }
 
-/** Returns the entry that resumes the run. */
-export function resumedEntry(state: SessionState): NewEntry {
-  return lifecycleEntry(state, 'resumed')
-}
-
-function lifecycleEntry(state: SessionState, op: 'suspended' | 'resumed'): NewEntry {
+/**
+ * Returns the entry that resumes the run.
+ *
+ * @param manifest of the code, where it changed.
+ */
+export function resumedEntry(state: SessionState, manifest?: Manifest): NewEntry {
   const place = placeOf(state)
-  // A run may pause more than once in a step: the offset tells the pauses apart.
-  return newEntry(place, positionId(place.runId, place.step, op, state.offset), { type: 'run', op })
+  const id = positionId(place.runId, place.step, 'resumed', state.offset)
+  return newEntry(place, id, { type: 'run', op: 'resumed', ...(manifest && { manifest }) })
 }
 
 /**

@@ -62,6 +62,7 @@ export function applyRun(state: SessionState, entry: Extract<Entry, { type: 'run
       if (run) {
         run.status = 'running'
         run.yielded = false
+        if (entry.manifest) run.manifest = entry.manifest
         run.activeSince = entry.at
         run.error = undefined
       }

@@ -2,6 +2,7 @@ import type { Input, Label, MaybePromise, Message, NewEntry } from '@provost/cor
 import { ProvostError, isPromise, joinLabels, labelOf, positionId } from '@provost/core'
 
 import { hookFailed } from '../control/run-ending.ts'
+import { manifestOf } from '../definition/definition-change.ts'
 import { takenEntry } from '../entries/wait-entries.ts'
 import { checkActive } from '../handoff/active-agent.ts'
 import { inHookTime } from '../hooks/hook-time.ts'
@@ -28,7 +29,8 @@ export function startedRun(ctx: RunContext): NewEntry {
   const started = newEntry(place, `${id}/started`, {
     type: 'run',
     op: 'started',
-    manifest: agent.manifest,
+    // A child follows its parent, whose manifest names its tool.
+    manifest: parentRun ? agent.manifest : manifestOf(agent),
     ...(options.principal && { principal: options.principal }),
     ...(parentRun && { parent: { log: parentRun.parentLog, runId: parentRun.parents[0] ?? '' } }),
     ...(parentRun?.grant && { grant: parentRun.grant }),

@@ -113,6 +113,7 @@ export function createRunContext(
     viewTrigger: 'step',
     stepRequest: {},
     ownershipEntries: undefined,
+    changed: undefined,
     resumeOffset: undefined,
     pendingAttempt: undefined,
     partialMessage: undefined,

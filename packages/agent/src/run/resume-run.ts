@@ -1,6 +1,7 @@
 import type { Decisions, Entry, RunState } from '@provost/core'
 import { ProvostError, scrubEntry } from '@provost/core'
 
+import { admitChange, changeSince, manifestOf } from '../definition/definition-change.ts'
 import { resolvedEntries } from '../entries/decision-entries.ts'
 import { resumedEntry } from '../entries/run-entries.ts'
 import { checkActive } from '../handoff/active-agent.ts'
@@ -35,6 +36,11 @@ export async function prepareResume(
     })
   }
   checkTools(ctx.agent, state, run)
+  const change = ctx.parentRun ? undefined : changeSince(run.manifest, entryAgent)
+  if (change) {
+    await admitChange(change, entryAgent.options.whenChanged ?? 'continue', options.acceptChanges === true)
+    ctx.changed = manifestOf(entryAgent)
+  }
   ctx.step = run.step
   const { approvals, batches, toolResults, uncertain, inputs } = options
   const decisions: Decisions = {
@@ -84,7 +90,7 @@ export async function resumeRun(ctx: RunContext): Promise<void> {
     return
   }
   ctx.resumeOffset = state.offset
-  await logWriter.append([resumedEntry(state)])
+  await logWriter.append([resumedEntry(state, ctx.changed)])
   ctx.ownershipEntries = []
   if (!hasInput(state, run)) throw new RunEnding('failed', noInput)
   await prepareAgent(ctx, placeOf(state))

@@ -33,6 +33,23 @@ import type { Orchestrator } from './orchestrator.ts'
 import type { ResumeOptions, RunOptions, Session, SessionOptions } from './session.ts'
 import type { AbortOptions, AgentStream, FollowUps, SendMode, With } from './stream.ts'
 
+/** What changed in the code of an agent since a run began, or was last resumed. */
+export interface DefinitionChange {
+  readonly agent: string
+  /** The versions before and now, where the agent states one. */
+  readonly from?: string
+  readonly to?: string
+  readonly instructions: boolean
+  readonly tools: readonly { readonly name: string; readonly change: 'added' | 'removed' | 'changed' }[]
+}
+
+/** Decides whether a run is resumed with changed code. */
+export type ResumeRule =
+  | 'continue'
+  | 'ask'
+  | 'refuse'
+  | ((change: DefinitionChange) => MaybePromise<'continue' | 'ask' | 'refuse'>)
+
 /** What an agent is made of. */
 export interface AgentOptions<
   O extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
@@ -100,6 +117,18 @@ export interface AgentOptions<
    * `ctx.within` does not count. `around` and `event` hooks are not timed. Default 30,000; `Infinity` lifts the limit.
    */
   readonly hookTimeoutMs?: number
+  /** Version of the code, such as a git commit: recorded in the log of each run. Any change of it counts as a change. */
+  readonly version?: string
+  /**
+   * Whether a run that began with other code is resumed. The code is the version, the instructions and the definitions of
+   * the tools. Default `continue`.
+   *
+   * - `continue`: with the new code. Approvals still hold for one definition of their tool only.
+   * - `ask`: fails with `definition-changed` until it is resumed with `acceptChanges: true`.
+   * - `refuse`: fails with `definition-changed`. A process with the earlier code can resume it.
+   * - a function decides for each change.
+   */
+  readonly whenChanged?: ResumeRule
   /** Maximum number of tools of a step that run at the same time. Default 8. */
   readonly maxParallelTools?: number
   /** Converts a message for the model; `undefined` selects the default of its role. Use it to map custom roles. */

@@ -2,6 +2,7 @@ import type {
   ErrorInfo,
   Extension,
   Grant,
+  Manifest,
   MaybePromise,
   Message,
   NewEntry,
@@ -210,6 +211,8 @@ export interface RunContext {
    * written. Undefined if another driver owns the run: this one may not close it.
    */
   ownershipEntries: readonly NewEntry[] | undefined
+  /** The manifest of changed code that resumes the run. */
+  changed: Manifest | undefined
   /** Offset of the log when this driver started to resume the run. Once the log is longer, the run is its own. */
   resumeOffset: number | undefined
   /** The paid attempt whose answer is being validated: it counts even if the answer is rejected. */

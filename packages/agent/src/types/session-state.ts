@@ -146,7 +146,8 @@ export interface CompositeState {
 /** A run as its log records it. All fields exist from the start: V8 is slow with deleted ones. */
 export interface RunProgress {
   readonly id: string
-  readonly manifest: Manifest
+  /** Of the code that runs it. */
+  manifest: Manifest
   readonly principal?: Principal
   readonly startedAt: number
   status: 'running' | RunStatus

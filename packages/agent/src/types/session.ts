@@ -68,7 +68,12 @@ export interface RunOptions {
 }
 
 /** How a run is resumed. */
-export type ResumeOptions = RunOptions & Decisions
+export interface ChangeAcceptance {
+  /** Continues a run whose agent changed, under the rule `ask` of `createAgent({ whenChanged })`. */
+  readonly acceptChanges?: boolean
+}
+
+export type ResumeOptions = RunOptions & Decisions & ChangeAcceptance
 
 /** Options of any run with an untyped app value: the agent's type has checked it. */
 export type UntypedRunOptions = ResumeOptions & { readonly context?: unknown }
@@ -254,9 +259,10 @@ export interface Session<Output = string, App = unknown> {
   stream(input: Input, ...options: With<Omit<RunOptions, 'session' | 'sessionId'>, App>): AgentStream<Output>
   /**
    * Resumes the last run if it is suspended, interrupted, failed or aborted.
-   * @throws SessionBusyError while it is in progress; ProvostError `nothing-to-resume`.
+   * @throws SessionBusyError while it is in progress; ProvostError `nothing-to-resume`. Its result fails with `definition-changed`
+   * where `createAgent({ whenChanged })` does not let the changed agent continue.
    */
-  resume(decisions?: Decisions): AgentStream<Output>
+  resume(decisions?: Decisions & ChangeAcceptance): AgentStream<Output>
   /**
    * Advances the session until it rests, in this process: resumes a run that was interrupted, or that has news in its
    * inbox or a wait that expired, and starts runs with input that no run has taken. Without news it reads the log and the

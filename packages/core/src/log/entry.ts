@@ -27,10 +27,21 @@ interface EntryBase {
 /** What a run was started with. The process that resumes it must have the same. */
 export interface Manifest {
   readonly agent: string
+  /** As `createAgent({ version })` states it. */
   readonly version?: string
   /** Names of the tree-scoped extensions. */
   readonly extensions: readonly string[]
   readonly tools: readonly string[]
+  /** What the model was told, as hashes. Absent in entries of earlier releases and of children. */
+  readonly definitions?: DefinitionHashes
+}
+
+/** Hashes of what an agent tells its model: 16 hexadecimal digits of a SHA-256 each. */
+export interface DefinitionHashes {
+  /** Of the instructions; absent for a function, which may differ in each run. */
+  readonly instructions?: string
+  /** Of the definition of each offered tool, by name. */
+  readonly tools: Readonly<Record<string, string>>
 }
 
 /** Why a policy made its decision. */
@@ -78,7 +89,12 @@ export type EntryBody =
       /** Id of the last delivery that the run has read; absent in entries of earlier releases. */
       seen?: string
     }
-  | { type: 'run'; op: 'resumed' }
+  | {
+      type: 'run'
+      op: 'resumed'
+      /** Of the code that resumes the run, where it differs from the code before. */
+      manifest?: Manifest
+    }
   | {
       type: 'run'
       op: 'ended'

@@ -84,6 +84,7 @@ export function signalAfter(clock: Clock, ms: number): AbortSignal {
  * @param ms milliseconds between the runs.
  */
 export function every(clock: Clock, ms: number, work: () => void, options?: TimerOptions): ClockTimer {
+  if (clock === systemClock) return interval(ms, work, options)
   let timer: ClockTimer | undefined
   let over = false
   const next = (): void => {
@@ -106,4 +107,10 @@ export function every(clock: Clock, ms: number, work: () => void, options?: Time
       timer?.cancel()
     },
   }
+}
+
+function interval(ms: number, work: () => void, options?: TimerOptions): ClockTimer {
+  const timer = setInterval(work, Math.min(ms, longestTimerMs))
+  if (options?.background) timer.unref()
+  return { cancel: () => clearInterval(timer) }
 }

@@ -164,7 +164,7 @@ const bodies: Readonly<Record<Entry['type'], Check>> = {
       parent: optional(fields({ log: text, runId: text })),
     }),
     suspended: fields({ due: optional(number), seen: optional(text), yielded: optional((value) => value === true) }),
-    resumed: record,
+    resumed: fields({ manifest: optional(manifest) }),
     ended: fields({
       status: ended,
       error: optional(error),
