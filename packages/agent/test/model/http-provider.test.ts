@@ -293,6 +293,21 @@ it('a provider that knows JSON but no schema is told the schema, behind the inst
   expect(bodies[0]).toMatchObject({ response_format: { type: 'json_object' } })
 })
 
+it('a provider that knows JSON but no schema is told the schema again in the repair round, with what did not fit', async () => {
+  server.play({ text: 'It is order 17.' }, { text: '{"order":17}' })
+  const model = createOpenAICompatible({ name: 'local', baseURL: server.baseURL })('llama')
+  const agent = createAgent({ name: 'desk', model, output: z.object({ order: z.number() }) })
+  const { output: answer } = await agent.run('Which?')
+  expect(answer).toEqual({ order: 17 })
+  const [first, repair] = server.requests.map(({ body }) => body as { messages: { role: string; content: string }[] })
+  expect(first?.messages.map(({ role }) => role)).toEqual(['system', 'user'])
+  expect(repair?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user'])
+  expect(first?.messages[0]?.content).toContain('"required":["order"]')
+  expect(repair?.messages[0]).toEqual(first?.messages[0])
+  expect(repair?.messages[3]?.content).toContain('JSON')
+  for (const body of [first, repair]) expect(body).toMatchObject({ response_format: { type: 'json_object' } })
+})
+
 it('another provider takes over when one is out of service, with the whole history in its own format', async () => {
   const openai = createOpenAI({ baseURL: server.baseURL, apiKey: 'test' })('gpt-5')
   const anthropic = createAnthropic({ baseURL: server.baseURL, apiKey: 'test' })('claude-sonnet-5')
