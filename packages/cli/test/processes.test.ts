@@ -122,6 +122,19 @@ describe('a file of agents', () => {
   })
 })
 
+test('--trace shows the spans of a run at its end, and a replay of its session needs no trace', async () => {
+  const { code, out, err } = await place.provost('run', desk, 'book it', '--session', 'traced', '--trace')
+  expect({ code, out }).toEqual({ code: 0, out: 'Booked.\n' })
+  const tree = err.slice(err.indexOf('invoke_agent')).replaceAll(/ \d+ ms/g, '')
+  expect(tree).toBe(`invoke_agent desk  completed
+├─ chat scripted-model  tool-calls
+├─ execute_tool book
+└─ chat scripted-model  stop
+`)
+  const replayed = await place.provost('replay', 'traced', deskFile)
+  expect(replayed).toMatchObject({ code: 0, out: expect.stringMatching(/^Same/) })
+})
+
 test('a session id with control characters is printed as an argument that a shell reads back', async (ctx) => {
   const id = "a\u001b[2J'\\u{41}\u{e0041}b"
   const { err } = await place.provost('run', desk, 'refund it', '--session', id, '--store', 'ids.db')

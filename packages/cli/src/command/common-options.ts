@@ -29,3 +29,8 @@ export const waitOption: Options = {
     text: 'How long to wait for a process that has the run, or that died with it. Default 60.',
   },
 }
+
+/** The option of every command that runs an agent in the terminal. */
+export const traceOption: Options = {
+  trace: { text: 'Shows the spans of the run as a tree, at its end. Needs the package @opentelemetry/api.' },
+}

@@ -12,6 +12,7 @@ export interface Terminal {
   readonly asks: boolean
   /** Whether stdout is a terminal. */
   readonly shows: boolean
+  readonly colours: boolean
   readonly bold: Paint
   readonly dim: Paint
   readonly red: Paint
@@ -30,7 +31,8 @@ type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green'
 /** Opens the terminal of this process. Colours are for stdout and stderr alike, if both are terminals. */
 export function openTerminal(json: boolean): Terminal {
   const { stdin, stdout, stderr } = process
-  const colours = stdout.isTTY && stderr.isTTY && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb'
+  const isColourful = !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb'
+  const colours = stdout.isTTY && stderr.isTTY && isColourful
   const paint =
     (style: Style): Paint =>
     (text) =>
@@ -39,6 +41,7 @@ export function openTerminal(json: boolean): Terminal {
     json,
     asks: !json && stdin.isTTY && stderr.isTTY,
     shows: stdout.isTTY,
+    colours,
     bold: paint('bold'),
     dim: paint('dim'),
     red: paint('red'),

@@ -1,7 +1,7 @@
 import type { SessionStatus } from '@provost/core'
 
 import type { ArgumentSpec, Command, OuterCommand } from '../command/command.ts'
-import { byOption, storeOption, waitOption } from '../command/common-options.ts'
+import { byOption, storeOption, traceOption, waitOption } from '../command/common-options.ts'
 
 const agentFile: ArgumentSpec = {
   name: 'FILE',
@@ -28,6 +28,7 @@ export const commands: readonly (Command | OuterCommand)[] = [
     arguments: [agentFile, { name: 'INPUT', text: 'Input of the run; - reads it from stdin.' }],
     options: {
       session: { value: 'ID', text: 'Continues this session, or creates it. Default: a new session.' },
+      ...traceOption,
       ...storeOption,
       ...byOption,
       ...waitOption,
@@ -134,7 +135,7 @@ export const commands: readonly (Command | OuterCommand)[] = [
     name: 'resume',
     summary: 'Resumes the last run of a session that was suspended, interrupted, failed or aborted.',
     arguments: [sessionId, agentFile],
-    options: { ...byOption, ...waitOption, ...storeOption },
+    options: { ...traceOption, ...byOption, ...waitOption, ...storeOption },
     examples: ['resume ann-17 desk.ts'],
     load: async () => (await import('./resume.ts')).resume,
   },

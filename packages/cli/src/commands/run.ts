@@ -8,6 +8,7 @@ import { openStore } from '../project/open-store.ts'
 import { inputOf } from '../project/standard-input.ts'
 import { deciderOf } from '../session/decider.ts'
 import { followRun } from '../session/follow-run.ts'
+import { openTrace } from '../session/run-trace.ts'
 import { waitForLease } from '../session/take-over.ts'
 import { askAtTerminal } from '../terminal/question.ts'
 
@@ -19,8 +20,10 @@ export async function run(given: Invocation): Promise<number> {
   const input = await inputOf(given.argument('INPUT'))
   const { store } = openStore(given, 'create')
   const interrupt = new AbortController()
+  const trace = await openTrace(given)
   const options = {
     store,
+    extensions: trace.extensions,
     ...(terminal.asks && { onApproval: askAtTerminal(terminal, deciderOf(given), interrupt.signal) }),
   }
   try {
@@ -28,7 +31,9 @@ export async function run(given: Invocation): Promise<number> {
     if (id !== undefined) await waitForLease(given, store, id)
     const session = await sessionOf(agent, id, options)
     const stream = session.stream(input)
-    return await followRun(terminal, { sessionId: session.id, stream, interrupt, file })
+    const code = await followRun(terminal, { sessionId: session.id, stream, interrupt, file })
+    trace.show()
+    return code
   } finally {
     await store.close()
   }

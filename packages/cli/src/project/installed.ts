@@ -18,6 +18,7 @@ export async function installed<T>(name: string, load: () => Promise<T>): Promis
   }
 }
 
-function isMissing(cause: unknown): boolean {
+/** Returns whether an import failed because a package is not installed. */
+export function isMissing(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'
 }

@@ -7,6 +7,7 @@ import { argumentText } from '../terminal/waits.ts'
 import { deciderOf } from './decider.ts'
 import { followRun } from './follow-run.ts'
 import { readSession } from './recorded-session.ts'
+import { openTrace } from './run-trace.ts'
 import { waitForLease } from './take-over.ts'
 
 /** Resumes the last run of a session with the agent of a file, and shows it. */
@@ -16,11 +17,15 @@ export async function resumeSession(given: Invocation, { store }: OpenStore, fil
   const agent = await agentIn(file, name)
   const interrupt = new AbortController()
   await waitForLease(given, store, id)
+  const trace = await openTrace(given)
   const session = await agent.resumeSession(id, {
     store,
+    extensions: trace.extensions,
     ...(terminal.asks && { onApproval: askAtTerminal(terminal, deciderOf(given), interrupt.signal) }),
   })
-  return followRun(terminal, { sessionId: id, stream: session.resume(), interrupt, file })
+  const code = await followRun(terminal, { sessionId: id, stream: session.resume(), interrupt, file })
+  trace.show()
+  return code
 }
 
 /** After a decision: resumes the run with the agent of `--agent`, or tells how to. */
