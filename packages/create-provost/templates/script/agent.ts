@@ -25,17 +25,25 @@ export function createDesk(model: AgentOptions['model']) {
   })
 }
 
-/** Two scripted answers, in place of a real model. */
+/** Two scripted answers, in place of a real model: a call, and a text once its result is there. */
 const scripted = () =>
-  scriptedModel([
-    { toolCalls: [{ name: 'order_status', input: { orderId: '17' } }] },
-    { text: ['Order 17 was ', 'sent on Monday.'] },
-  ])
+  scriptedModel(
+    [
+      ({ messages }) =>
+        messages.at(-1)?.role === 'tool'
+          ? { text: ['Order 17 was ', 'sent on Monday.'] }
+          : { toolCalls: [{ name: 'order_status', input: { orderId: '17' } }] },
+    ],
+    { after: 'repeat-last' },
+  )
+
+/** The agent that `npm start` and the command line run. */
+export const desk = createDesk(process.env.PROVOST_MODEL ?? scripted())
 
 // Only when this file is started, not when a test imports it.
 if (process.argv[1] === import.meta.filename) {
   const question = process.argv[2] ?? 'Where is order 17?'
-  const stream = createDesk(process.env.PROVOST_MODEL ?? scripted()).stream(question)
+  const stream = desk.stream(question)
   for await (const event of stream) {
     if (event.type === 'tool.execute.start') console.log(`(${event.toolName} ${JSON.stringify(event.input)})`)
     if (event.type === 'text.delta') process.stdout.write(event.delta)

@@ -1,6 +1,8 @@
 import { createAgent, tool, z } from 'provost'
 import type { AgentOptions, SessionStore } from 'provost'
 
+import { scripted } from './scripted.ts'
+
 export const refund = tool({
   name: 'refund',
   description: 'Refunds part of an order, in euros.',
@@ -11,6 +13,15 @@ export const refund = tool({
 })
 
 /** An agent that refunds orders, and asks before it refunds more than 50 euros. */
-export function createDesk(model: AgentOptions['model'], store: SessionStore) {
-  return createAgent({ name: 'desk', instructions: 'Help with orders.', model, store, tools: [refund] })
+export function createDesk(model: AgentOptions['model'], store?: SessionStore) {
+  return createAgent({
+    name: 'desk',
+    instructions: 'Help with orders.',
+    model,
+    tools: [refund],
+    ...(store && { store }),
+  })
 }
+
+/** The agent that the command line runs, in a store of its own. */
+export const desk = createDesk(process.env.PROVOST_MODEL ?? scripted())

@@ -6,16 +6,14 @@ import { parseArgs } from 'node:util'
 import type { RunOptions } from 'provost'
 import { sqliteStore } from 'provost/sqlite'
 
-import { scripted } from './scripted.ts'
-import { createTeam } from './team.ts'
+import { createTeam, modelsOf } from './team.ts'
 
 const { values, positionals } = parseArgs({
   options: { approve: { type: 'string' }, deny: { type: 'string' } },
   allowPositionals: true,
 })
-const model = process.env.PROVOST_MODEL
 const store = sqliteStore(process.env.STORE ?? join(import.meta.dirname, 'sessions.db'))
-const desk = createTeam(model === undefined ? scripted() : { desk: model, warehouse: model, billing: model }, store)
+const desk = createTeam(modelsOf(process.env.PROVOST_MODEL), store)
 
 const waiting = values.approve ?? values.deny
 if (waiting === undefined) await ask(positionals[0] ?? 'My shirt came torn. Order 17.')

@@ -1,6 +1,8 @@
 import { createAgent, filters, tool, z } from 'provost'
 import type { AgentOptions, SessionStore } from 'provost'
 
+import { scripted } from './scripted.ts'
+
 const orders = new Map([
   ['17', { item: 'shirt', euros: 80, state: 'delivered' }],
   ['23', { item: 'shoes', euros: 120, state: 'being packed' }],
@@ -30,7 +32,7 @@ export type Models = Readonly<Record<'desk' | 'warehouse' | 'billing', AgentOpti
  * A desk that answers customers, and two specialists as its tools. A specialist has tools of its own and sees only the last
  * message of the customer and its task.
  */
-export function createTeam(models: Models, store: SessionStore) {
+export function createTeam(models: Models, store?: SessionStore) {
   const warehouse = createAgent({
     name: 'warehouse',
     instructions: 'Answer questions about orders.',
@@ -47,10 +49,18 @@ export function createTeam(models: Models, store: SessionStore) {
     name: 'desk',
     instructions: 'Help customers with their orders. Ask the warehouse about an order before billing refunds it.',
     model: models.desk,
-    store,
+    ...(store && { store }),
     tools: [
       warehouse.toTool({ name: 'ask_warehouse', description: 'Asks about an order.', inputFilter: filters.lastUser() }),
       billing.toTool({ name: 'ask_billing', description: 'Asks for a refund.', inputFilter: filters.lastUser() }),
     ],
   })
 }
+
+/** One model for all three, or scripted answers. */
+export function modelsOf(model: string | undefined): Models {
+  return model === undefined ? scripted() : { desk: model, warehouse: model, billing: model }
+}
+
+/** The team that the command line runs, in a store of its own. */
+export const desk = createTeam(modelsOf(process.env.PROVOST_MODEL))
