@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import * as agent from '@provost/agent'
 import * as cli from '@provost/cli'
 import * as client from '@provost/client'
+import * as clientAi from '@provost/client/ai'
 import * as codeMode from '@provost/code-mode'
 import type { CompositeContext } from '@provost/core'
 import * as core from '@provost/core'
@@ -502,6 +503,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
           store: store(),
           requestOptions: { temperature: { min: 0, max: 1, ...more } },
         }),
+      (more) => server.createServer({ agents: [desk], store: store(), chat: { onDisconnect: 'abort', ...more } }),
     ],
     createWorker: [
       (more) => server.createWorker({ agents: [desk], store: store(), ...more }),
@@ -512,6 +514,9 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   cli: { main: 'no options' },
   'server/ai': {
     aiAgent: [(more) => serverAi.aiAgent(desk, { principal: { id: 'ann' }, ...more })],
+  },
+  'client/ai': {
+    chatTransport: [(more) => clientAi.chatTransport({ api: '/chat', ...more })],
   },
   client: {
     ServerError: 'no options',
@@ -552,6 +557,7 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   server,
   'server/ai': serverAi,
   client,
+  'client/ai': clientAi,
   cli,
 }
 

@@ -1,3 +1,4 @@
+export type { ChatOptions } from './options/chat-options.ts'
 export type { ExecuteComplete } from './sessions/completion.ts'
 export type { Limits } from './options/limits.ts'
 export { defaultLimits } from './options/limits.ts'

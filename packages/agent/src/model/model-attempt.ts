@@ -1,5 +1,5 @@
 import type { Label, Message, Part, TimedOperationOf } from '@provost/core'
-import { joinLabels, positionId, scrubParts, untrustedLabel } from '@provost/core'
+import { isPromise, joinLabels, positionId, scrubParts, untrustedLabel } from '@provost/core'
 import type { AnyModel, ModelAnswer, StreamChunk } from '@provost/provider'
 import { callModel, messageTokens, modelName, withCachePoints } from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
@@ -46,7 +46,8 @@ export async function attemptModel(
   const shown = [...(tail ? [tail.label] : []), ...(agent.reading ? [agent.reading] : [])]
   const label = shown.length > 0 ? joinLabels(ctx.state.viewLabel, ...shown) : ctx.state.viewLabel
   const sent = sentLabel(ctx, request.tail)
-  const prompt = promptFor(ctx, name)
+  const built = promptFor(ctx, name)
+  const prompt = isPromise(built) ? await built : built
   const pieces = streamEvents(ctx, messageId, request.hold)
   // If the run ends from here on, this message ends with it.
   ctx.partialMessage = {

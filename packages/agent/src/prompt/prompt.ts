@@ -1,4 +1,4 @@
-import type { Message } from '@provost/core'
+import type { MaybePromise, Message } from '@provost/core'
 import { ProvostError } from '@provost/core'
 import type { Prompt } from '@provost/provider'
 import { createPrompt } from '@provost/provider'
@@ -8,6 +8,8 @@ import { messageOf } from '../messages/message.ts'
 import { isModelMessage } from '../messages/read-input.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
+import type { LoadedFiles } from './load-files.ts'
+import { loadFiles } from './load-files.ts'
 import { providerOf } from './model-name.ts'
 
 /**
@@ -16,17 +18,25 @@ import { providerOf } from './model-name.ts'
  *
  * @param model `provider/model`.
  */
-export function promptFor(ctx: RunContext, model: string): Prompt {
+export function promptFor(ctx: RunContext, model: string): MaybePromise<Prompt> {
+  const { state, prompts, agent } = ctx
+  const kept = prompts.get(model)
+  const loading = loadFiles(agent.store, state.view, kept?.viewVersion === state.viewVersion ? kept.messageCount : 0)
+  return loading ? loading.then((files) => extend(ctx, model, files)) : extend(ctx, model)
+}
+
+function extend(ctx: RunContext, model: string, files?: LoadedFiles): Prompt {
   const { state, prompts } = ctx
   let kept = prompts.get(model)
   if (!kept) prompts.set(model, (kept = { prompt: newPrompt(ctx, model), messageCount: 0, viewVersion: -1 }))
   const { prompt, messageCount, viewVersion } = kept
   if (viewVersion !== state.viewVersion) {
-    prompt.reset([...systemMessages(ctx), ...state.view])
+    const view = files ? state.view.map((message) => files.get(message) ?? message) : state.view
+    prompt.reset([...systemMessages(ctx), ...view])
   } else {
     for (let i = messageCount; i < state.view.length; i++) {
       const message = state.view[i]
-      if (message) prompt.append(message)
+      if (message) prompt.append(files?.get(message) ?? message)
     }
   }
   kept.messageCount = state.view.length

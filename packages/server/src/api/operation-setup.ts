@@ -3,6 +3,7 @@ import type { Principal } from '@provost/core'
 import type { Approver } from '../approvals/approver.ts'
 import type { DecisionService } from '../approvals/decision-service.ts'
 import type { Connections } from '../http/connections.ts'
+import type { ChatOptions } from '../options/chat-options.ts'
 import type { Limits } from '../options/limits.ts'
 import type { RequestOptions } from '../options/request-options.ts'
 import type { Action, ErrorPlace } from '../options/server-options.ts'
@@ -19,6 +20,7 @@ export interface OperationSetup {
   readonly allowProviderOptions: readonly string[]
   /** What requests may set for their runs. */
   readonly requestOptions: RequestOptions
+  readonly chat: ChatOptions
   /** Whether event streams are compressed for clients that accept it. */
   readonly compression: boolean
   /** @throws HttpError 403 */

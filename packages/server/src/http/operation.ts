@@ -18,6 +18,8 @@ export interface Operation {
   readonly operationId: string
   readonly summary: string
   readonly body?: z.ZodType
+  /** Bytes of the body at most. Default: the limit `bodyBytes`. */
+  readonly mostBytes?: number
   readonly query?: z.ZodType
   /** Headers that it reads, with descriptions. */
   readonly headers?: Readonly<Record<string, string>>

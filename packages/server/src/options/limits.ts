@@ -2,6 +2,8 @@
 export interface Limits {
   /** Bytes of a request's body. Default 1 MiB. */
   readonly bodyBytes: number
+  /** Bytes of a request to `/api/chat`, whose messages have files. Default 16 MiB. */
+  readonly chatBytes: number
   /** Bytes of live events queued for a slow reader; one further behind reads the kept events. Default 1 MiB. */
   readonly waitingBytes: number
   /** Events that the process keeps of each active session, for readers that reconnect. Default 2,000. */
@@ -24,6 +26,7 @@ export interface Limits {
 
 export const defaultLimits: Limits = Object.freeze({
   bodyBytes: 1_048_576,
+  chatBytes: 16_777_216,
   waitingBytes: 1_048_576,
   keptEvents: 2_000,
   connections: 100,

@@ -2,6 +2,7 @@ import type { Agent } from '@provost/agent'
 import type { Effect, Json, MaybePromise, Principal } from '@provost/core'
 
 import type { ApprovalOptions, Via } from './approval-options.ts'
+import type { ChatOptions } from './chat-options.ts'
 import type { Limits } from './limits.ts'
 import type { RequestOptions } from './request-options.ts'
 import type { WorkOptions } from './work-options.ts'
@@ -79,6 +80,8 @@ export interface ServerOptions extends WorkOptions {
   readonly origins?: readonly string[]
   /** Public address of this server, for agent cards (A2A). Default: the address of the request. */
   readonly publicUrl?: string
+  /** How `/api/chat` treats its pages. */
+  readonly chat?: ChatOptions
   readonly limits?: Partial<Limits>
   /**
    * Names of providers whose `providerOptions` a client's history may carry: `['anthropic']`. They reach the provider

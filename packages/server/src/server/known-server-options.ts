@@ -3,6 +3,7 @@ import { ProvostError, checkOptions, isRecord } from '@provost/core'
 import { checkModel } from '@provost/provider'
 
 import type { ApprovalOptions } from '../options/approval-options.ts'
+import type { ChatOptions } from '../options/chat-options.ts'
 import type { Limits } from '../options/limits.ts'
 import type { RequestOptions } from '../options/request-options.ts'
 import type { ServeOptions } from '../options/serve-options.ts'
@@ -26,6 +27,7 @@ const serverKeys = {
   context: true,
   origins: true,
   publicUrl: true,
+  chat: true,
   limits: true,
   onError: true,
   ...workKeys,
@@ -36,6 +38,7 @@ const toLimits = 'Put it into "limits".'
 
 const limitKeys = {
   bodyBytes: true,
+  chatBytes: true,
   waitingBytes: true,
   keptEvents: true,
   connections: true,
@@ -76,6 +79,21 @@ function checkRequestOptions({ requestOptions }: Pick<ServerOptions, 'requestOpt
   for (const [name, model] of Object.entries(models ?? {})) checkModel(model, `${JSON.stringify(name)} in ${where}`)
 }
 
+const chatKeys = { onDisconnect: true } satisfies KnownKeys<ChatOptions>
+
+function checkChat({ chat }: ServerOptions): void {
+  checkOptions(chat, chatKeys, '"chat" of createServer')
+  const { onDisconnect = 'continue' } = chat ?? {}
+  if (onDisconnect === 'continue' || onDisconnect === 'abort') return
+  throw new ProvostError(
+    'invalid-option',
+    `"onDisconnect" in "chat" of createServer is ${JSON.stringify(onDisconnect)}.`,
+    {
+      hint: "Write 'continue' or 'abort'.",
+    },
+  )
+}
+
 const approvalKeys = { by: true, mayEdit: true, peers: true } satisfies KnownKeys<ApprovalOptions>
 
 /** @throws ProvostError `unknown-option`, `invalid-option`, `invalid-options` */
@@ -83,6 +101,7 @@ export function checkServerOptions(options: ServerOptions): void {
   checkOptions(options, serverKeys, 'createServer', movedServer)
   if (isRecord(options.approvals)) checkOptions(options.approvals, approvalKeys, '"approvals" of createServer')
   checkWork(options, 'createServer')
+  checkChat(options)
   checkOptions(options.limits, limitKeys, '"limits" of createServer')
   checkNumbers({ ...options.limits }, 'createServer')
 }

@@ -11,6 +11,8 @@ import { agentOperations } from '../api/agent-operations.ts'
 import { checkApprovals } from '../approvals/approval-options.ts'
 import { createApprover } from '../approvals/approver.ts'
 import { createDecisionService } from '../approvals/decision-service.ts'
+import { chatOperation } from '../chat/chat-operation.ts'
+import { chatRoutes } from '../chat/chat-routes.ts'
 import { createConnections } from '../http/connections.ts'
 import { HttpError, errorResponse, isInternal } from '../http/http-error.ts'
 import { isRemote } from '../http/local-request.ts'
@@ -24,7 +26,6 @@ import { defaultLimits } from '../options/limits.ts'
 import type { Action, ServerOptions } from '../options/server-options.ts'
 import type { Server } from '../options/server.ts'
 import { localPrincipal } from '../sessions/ownership.ts'
-import { chatOperation } from '../ui/chat-operation.ts'
 import { checkCloseOptions, checkServerOptions } from './known-server-options.ts'
 import { answerMcp } from './mcp-server.ts'
 import { createProbe } from './probe.ts'
@@ -96,6 +97,7 @@ export function createServer(options: ServerOptions): Server {
     permits,
     allowProviderOptions: options.allowProviderOptions ?? [],
     requestOptions: options.requestOptions ?? {},
+    chat: options.chat ?? {},
     compression: options.compression ?? true,
     accepting(): void {
       if (closed) throw shuttingDown()
@@ -105,7 +107,7 @@ export function createServer(options: ServerOptions): Server {
 
   const isReachable = createProbe(options.store)
 
-  const operations: readonly Operation[] = [...agentOperations(setup), chatOperation(setup)]
+  const operations: readonly Operation[] = [...agentOperations(setup), chatOperation(setup), ...chatRoutes(setup)]
   const open: readonly Operation[] = [
     operation({
       method: 'get',
@@ -176,7 +178,9 @@ export function createServer(options: ServerOptions): Server {
         if (wait > 0) throw tooFast(wait)
       }
       const query = one.query ? parse(one.query, context.req.query(), 'the query') : {}
-      const body = one.body ? parse(one.body, await jsonOf(request, limits.bodyBytes), 'the body') : undefined
+      const body = one.body
+        ? parse(one.body, await jsonOf(request, one.mostBytes ?? limits.bodyBytes), 'the body')
+        : undefined
       return one.handle({ principal, request, id: context.req.param('id') ?? '', query, body })
     })
   }

@@ -3,7 +3,12 @@ import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import type { UIMessage } from 'ai'
-import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, readUIMessageStream } from 'ai'
+import {
+  DefaultChatTransport,
+  isToolUIPart,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  readUIMessageStream,
+} from 'ai'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
@@ -56,15 +61,15 @@ test('useChat receives text, tool parts and an approval, and the server keeps th
   expect(first.parts).toMatchObject([
     { type: 'step-start' },
     { type: 'text', text: 'I refund', state: 'done' },
-    { type: 'dynamic-tool', toolName: 'refund', state: 'approval-requested', input: { amount: 80 } },
+    { type: 'tool-refund', state: 'approval-requested', input: { amount: 80 } },
   ])
-  const [part] = first.parts.filter((one) => one.type === 'dynamic-tool')
+  const [part] = first.parts.filter((one) => isToolUIPart(one))
   if (part?.state !== 'approval-requested') throw new Error('nothing to approve')
   const answered = { ...part, state: 'approval-responded' as const, approval: { id: part.approval.id, approved: true } }
   chat.messages[1] = { ...first, parts: first.parts.map((one) => (one === part ? answered : one)) }
   expect(lastAssistantMessageIsCompleteWithApprovalResponses({ messages: chat.messages })).toBe(true)
   const second = await chat.send()
-  expect(second.parts.find((one) => one.type === 'dynamic-tool')).toMatchObject({
+  expect(second.parts.find((one) => isToolUIPart(one))).toMatchObject({
     state: 'output-available',
     output: 'refunded 80',
   })
@@ -91,12 +96,12 @@ test('a tool part in state output-error fails its remote call', async () => {
   })
   const chat = chatOf(serverOf([], { agents: [page], store }), 'c4')
   const first = await chat.send(user('find me'))
-  const [part] = first.parts.filter((one) => one.type === 'dynamic-tool')
+  const [part] = first.parts.filter((one) => isToolUIPart(one))
   if (part?.state !== 'input-available') throw new Error('nothing to do')
   const failed = { ...part, state: 'output-error' as const, errorText: `denied${'!'.repeat(20_000)}` }
   chat.messages[1] = { ...first, parts: first.parts.map((one) => (one === part ? failed : one)) }
   const second = await chat.send()
-  expect(second.parts.find((one) => one.type === 'dynamic-tool')).toMatchObject({ state: 'output-error' })
+  expect(second.parts.find((one) => isToolUIPart(one))).toMatchObject({ state: 'output-error' })
   expect(second.parts.at(-1)).toMatchObject({ text: 'where are you?' })
   expect(told).toEqual([{ type: 'error-text', value: expect.stringMatching(/^denied!{3000,4000}…$/u) }])
 })
@@ -105,12 +110,12 @@ test('a denial or a new message does not approve', async () => {
   const server = serverOf([{ toolCalls: [{ name: 'refund', input: { amount: 80 } }] }, { text: 'as you wish' }])
   const chat = chatOf(server, 'c2')
   const first = await chat.send(user('refund'))
-  const [part] = first.parts.filter((one) => one.type === 'dynamic-tool')
+  const [part] = first.parts.filter((one) => isToolUIPart(one))
   if (part?.state !== 'approval-requested') throw new Error('nothing to approve')
   const denied = { ...part, state: 'approval-responded' as const, approval: { id: part.approval.id, approved: false } }
   chat.messages[1] = { ...first, parts: first.parts.map((one) => (one === part ? denied : one)) }
   const second = await chat.send()
-  expect(second.parts.find((one) => one.type === 'dynamic-tool')).toMatchObject({ state: 'output-denied' })
+  expect(second.parts.find((one) => isToolUIPart(one))).toMatchObject({ state: 'output-denied' })
   const talking = chatOf(
     serverOf([{ toolCalls: [{ name: 'refund', input: { amount: 80 } }] }, { text: 'hello' }]),
     'c3',

@@ -1,0 +1,189 @@
+import type { Principal } from '@provost/core'
+import { uuidv7 } from '@provost/core'
+
+import type { OperationSetup } from '../api/operation-setup.ts'
+import { HttpError } from '../http/http-error.ts'
+import type { Operation } from '../http/operation.ts'
+import { operation } from '../http/operation.ts'
+import { beginOnce, keyHeader, keyOf } from '../requests/idempotency.ts'
+import type { LiveSession } from '../sessions/live-session.ts'
+import { endOf } from '../sessions/session-end.ts'
+import { followSession } from '../sessions/session-reader.ts'
+import type { Cursor } from '../stream/cursor.ts'
+import { cursorAt } from '../stream/cursor.ts'
+import type { ChatBody, ChatRequest } from './chat-request.ts'
+import { chatSchema, clientTools, contentHash, messageKey, messageOf, readChatRequest } from './chat-request.ts'
+import type { Chat } from './chat-session.ts'
+import { findChat, openChat, rewindChat } from './chat-session.ts'
+import { chatResponse } from './chat-stream.ts'
+import type { ChatTurn } from './chat-turn.ts'
+import { chatTurns, readTurns } from './chat-turn.ts'
+
+type Answers = Extract<ChatRequest, { kind: 'answers' }>
+/** A message whose id is known. */
+type Asked = Extract<ChatRequest, { kind: 'input' }> & { readonly id: string }
+
+/** Where the events of a turn begin, and how it is recognised. */
+interface Following {
+  readonly live: LiveSession
+  readonly after: Cursor
+  /** The turn of the first event. */
+  readonly turn?: ChatTurn | undefined
+  isAsked(turn: ChatTurn): boolean
+}
+
+/** `POST /api/chat`: what `useChat` of the AI SDK sends. */
+export function chatOperation(setup: OperationSetup): Operation {
+  const { host, limits, connections, allowProviderOptions, allow, accepting, decisionService, report, chat } = setup
+  const { store } = host
+
+  /** Delivers the answers of the page, and follows the turn that waited for them. */
+  async function answer(
+    principal: Principal,
+    live: LiveSession,
+    { approvals, toolResults }: Answers,
+  ): Promise<Following> {
+    const { last, end } = await readTurns(store, live.id)
+    const { pending } = live.session
+    const waiting = new Set(pending.approvals.map(({ id }) => id))
+    const called = new Set(pending.remoteCalls.map(({ callId }) => callId))
+    const by = principal.id
+    const decisions = {
+      // The page sends every approval response of the chat.
+      approvals: approvals.filter(({ id }) => waiting.has(id)).map((one) => ({ ...one, by })),
+      toolResults: toolResults.filter(({ callId }) => called.has(callId)).map((one) => ({ ...one, by })),
+    }
+    if (decisions.approvals.length + decisions.toolResults.length > 0) {
+      await host.decide(live, await decisionService.check(principal, { live, requester: principal }, decisions, 'http'))
+    }
+    return { live, after: end, turn: last?.turn, isAsked: ({ id }) => id === last?.turn.id }
+  }
+
+  /** Sends a message once, however often the page repeats the request, and follows its turn. */
+  async function say(
+    principal: Principal,
+    live: LiveSession,
+    asked: Asked,
+    key: string | undefined,
+    body: ChatBody,
+  ): Promise<Following> {
+    const { id } = asked
+    const isAsked = ({ messageIds }: ChatTurn): boolean => messageIds.includes(id)
+    // A new message aborts a suspended run: its pending calls never start.
+    const leave = async (): Promise<void> => {
+      if (live.session.status === 'suspended') await live.session.abort()
+    }
+    const message = await messageOf(asked, store)
+    if (key !== undefined) {
+      const after = await beginOnce({ host, live, principal, key, body }, message, {}, leave)
+      return { live, after, isAsked }
+    }
+    await leave()
+    const after = await endNow(setup, live)
+    await host.send(live, message, { mode: 'queue', key: messageKey(principal, id) })
+    return { live, after, isAsked }
+  }
+
+  async function ask(
+    found: Chat,
+    live: LiveSession,
+    asked: Asked,
+    key: string | undefined,
+    body: ChatBody,
+  ): Promise<Following> {
+    const { principal } = found
+    const { id, parts, replaces } = asked
+    // A key identifies the request, whatever the page says of its message.
+    if (key !== undefined) return say(principal, live, { ...asked, id: messageKey(principal, key) }, key, body)
+    if (replaces) return say(principal, await rewindChat(host, found, live, id), asked, key, body)
+    const token = `${messageKey(principal, id)}/content`
+    const hash = contentHash(parts)
+    if ((await store.deliver(live.id, token, hash, principal.id)) === 'accepted') {
+      return say(principal, live, asked, key, body)
+    }
+    // The page has sent this message before: again, or with other content.
+    let before: unknown
+    for await (const delivery of store.inbox(live.id)) if (delivery.token === token) before = delivery.value
+    const { asked: recorded } = await readTurns(store, live.id, id)
+    if (!recorded) return say(principal, live, asked, key, body)
+    if (before !== hash) return say(principal, await rewindChat(host, found, live, id), asked, key, body)
+    return { live, after: recorded.begin, isAsked: ({ messageIds }) => messageIds.includes(id) }
+  }
+
+  return operation({
+    method: 'post',
+    path: '/api/chat',
+    operationId: 'chat',
+    summary:
+      'A message, an edit, a regeneration or an answer from `useChat` of the AI SDK; streams the answer as a UI message stream.',
+    headers: keyHeader,
+    body: chatSchema,
+    mostBytes: limits.chatBytes,
+    success: 200,
+    stream: 'text/event-stream',
+    async handle({ principal, body, request }) {
+      accepting()
+      const asked = readChatRequest(body, allowProviderOptions)
+      if (!asked) throw noContent()
+      await allow(principal, { kind: 'run', ...(body.agent !== undefined && { agent: body.agent }) })
+      const key = keyOf(request)
+      // Rejected before a session or run is created.
+      const release = connections.take(principal.id)
+      let admitted = (): void => {}
+      let begun: string | undefined
+      try {
+        if (asked.kind === 'input' && key === undefined) admitted = host.admit(principal)
+        const found = await findChat(store, principal, body.id)
+        const { live, isNew } = await openChat(host, found, { agent: body.agent, tools: clientTools(body) })
+        if (isNew) begun = live.id
+        const { after, turn, isAsked, ...following } =
+          asked.kind === 'answers'
+            ? await answer(principal, live, asked)
+            : await ask(found, live, { ...asked, id: asked.id ?? uuidv7() }, key, body)
+        const { id, session } = following.live
+        const control = connections.control(id)
+        const reading = { host, live: following.live, waitingBytes: limits.waitingBytes, signal: control.signal }
+        return chatResponse({
+          sessionId: id,
+          events: followSession(reading, after),
+          turns: chatTurns(turn),
+          isAsked,
+          heartbeatMs: limits.heartbeatMs,
+          connections,
+          control,
+          closed(run) {
+            release()
+            if (run === undefined || chat.onDisconnect !== 'abort') return
+            if (runOf(following.live) === run) session.abort().catch((thrown: unknown) => report(thrown, { request }))
+          },
+          failed: (thrown) => report(thrown, { request, sessionId: id }),
+        })
+      } catch (thrown) {
+        release()
+        if (begun !== undefined) await host.discard(begun)
+        throw thrown
+      } finally {
+        admitted()
+      }
+    },
+  })
+}
+
+/** Returns the end of a session's events. The feed of this process has it, unless it has just opened the session. */
+async function endNow({ host }: OperationSetup, { id, feed }: LiveSession): Promise<Cursor> {
+  const last = feed.retained().findLast(({ log, position }) => log === id && position !== undefined)
+  return last?.position ? cursorAt(last.position) : endOf(host.store, id)
+}
+
+/** Returns the last run of a session in this process. */
+function runOf({ feed }: LiveSession): string | undefined {
+  return feed.retained().findLast(({ event }) => event.parents.length === 0)?.event.runId
+}
+
+function noContent(): HttpError {
+  return new HttpError(400, {
+    code: 'invalid-request',
+    message: 'The last message has no text, file or approval response.',
+    hint: 'Send a user message, or the assistant message with its approval responses.',
+  })
+}

@@ -1,0 +1,87 @@
+import type { LogEvents } from '@provost/agent'
+import { logEvents } from '@provost/agent'
+import type { AgentEvent, SessionStore } from '@provost/core'
+
+import type { Cursor } from '../stream/cursor.ts'
+import { cursorAt } from '../stream/cursor.ts'
+import type { EventPosition } from '../stream/event-position.ts'
+import { origin } from '../stream/event-position.ts'
+
+/** A turn of a chat: the answer to user messages. A message that was queued behind an answer begins a turn of its own. */
+export interface ChatTurn {
+  /** Id of the answer: the same in every process, and over suspensions of the run. */
+  readonly id: string
+  readonly runId: string
+  /** Ids of the user messages that it answers. */
+  readonly messageIds: readonly string[]
+}
+
+/** Divides the events of a session into turns. */
+export interface ChatTurns {
+  /** Takes the next event. @returns the turn that it belongs to; undefined between turns. */
+  take(event: AgentEvent): ChatTurn | undefined
+}
+
+/** @param turn the turn of the first event. */
+export function chatTurns(turn?: ChatTurn): ChatTurns {
+  let current = turn
+  /** The first message of a queued turn is coming. */
+  let opening = false
+  return {
+    take(event) {
+      const { runId, parents } = event
+      if (parents.length > 0) return current
+      if (event.type === 'agent.start') {
+        opening = false
+        current = { id: runId, runId, messageIds: event.input.map(({ id }) => id) }
+      } else if (event.type === 'turn.start' && event.trigger === 'queue') {
+        opening = true
+        current = undefined
+      } else if (event.type === 'message.end' && event.message.role === 'user') {
+        const { messageId } = event
+        if (opening) current = { id: `${runId}/${messageId}`, runId, messageIds: [messageId] }
+        else if (current) current = { ...current, messageIds: [...current.messageIds, messageId] }
+        opening = false
+      }
+      return current
+    },
+  }
+}
+
+/** A turn in the log of a session. */
+export interface RecordedTurn {
+  readonly turn: ChatTurn
+  /** A reader that starts here receives the whole turn. */
+  readonly begin: Cursor
+}
+
+/** The last turn of a session, and the turn of a message. */
+export interface RecordedTurns {
+  readonly last: RecordedTurn | undefined
+  readonly asked: RecordedTurn | undefined
+  /** A reader that starts here receives what follows. */
+  readonly end: Cursor
+  readonly state: LogEvents['state']
+}
+
+/** Reads the turns of a session from its log. @param messageId of the turn to find. */
+export async function readTurns(store: SessionStore, id: string, messageId?: string): Promise<RecordedTurns> {
+  const log = logEvents(id)
+  const turns = chatTurns()
+  let at: EventPosition = origin
+  let begin: EventPosition = origin
+  let last: RecordedTurn | undefined
+  let asked: RecordedTurn | undefined
+  for await (const entry of store.read(id)) {
+    for (const { event, offset, n } of log.take(entry)) {
+      if (event.type === 'agent.start' || event.type === 'turn.start') begin = at
+      const turn = turns.take(event)
+      if (turn && turn !== last?.turn) {
+        last = { turn, begin: turn.id === last?.turn.id ? last.begin : cursorAt(begin) }
+        if (messageId !== undefined && turn.messageIds.includes(messageId)) asked = last
+      }
+      at = { offset, n, passing: false }
+    }
+  }
+  return { last, asked, end: cursorAt(at), state: log.state }
+}
