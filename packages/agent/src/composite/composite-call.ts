@@ -1,4 +1,4 @@
-import type { CompositeOps, Json, Tool, ToolResult, WaitAbout } from '@provost/core'
+import type { CompositeOps, Json, NestedCallOptions, Tool, ToolResult, WaitAbout } from '@provost/core'
 import { ProvostError, deepFreeze, toJson } from '@provost/core'
 
 import { fanOut } from '../children/fan-out.ts'
@@ -126,7 +126,7 @@ export function createCompositeCall(
     })
   }
 
-  function callTool(named: string | Tool, input: unknown, key: string): Promise<ToolResult> {
+  function callTool(named: string | Tool, input: unknown, { key, flow }: NestedCallOptions): Promise<ToolResult> {
     const name = typeof named === 'string' ? named : registeredName(agent, named)
     // Secrets are tokenised, so that a repeated call equals the call in the log.
     const args = deepFreeze(ctx.secrets.scrubber.tokenise(toJson(input)))
@@ -142,7 +142,7 @@ export function createCompositeCall(
       await operations.run(id, (operation) =>
         failRunOnError(
           (async () => {
-            if (!known) await logWriter.append([plannedEntry(state, call, id, key, name, args)])
+            if (!known) await logWriter.append([plannedEntry(state, call, id, key, name, args, flow)])
             const inner = state.run && callOf(state.run, id)
             if (inner) await runNested(operation, inner)
           })(),
@@ -218,12 +218,12 @@ export function createCompositeCall(
   }
 
   function opsOf(): CompositeOps {
-    function tools<In, Out, App>(tool: Tool<In, Out, App>, input: In, at: { key: string }): Promise<ToolResult<Out>>
-    function tools(name: string, input: unknown, at: { key: string }): Promise<ToolResult>
+    function tools<In, Out, App>(tool: Tool<In, Out, App>, input: In, at: NestedCallOptions): Promise<ToolResult<Out>>
+    function tools(name: string, input: unknown, at: NestedCallOptions): Promise<ToolResult>
     // oxlint-disable-next-line typescript/no-explicit-any -- the tool's schema has validated the value
-    async function tools(named: string | Tool, input: unknown, at: { key: string }): Promise<ToolResult<any>> {
+    async function tools(named: string | Tool, input: unknown, at: NestedCallOptions): Promise<ToolResult<any>> {
       checkCallOptions(at)
-      return callTool(named, input, at.key)
+      return callTool(named, input, at)
     }
     function memo<T>(key: string, fn: () => T | Promise<T>): Promise<T>
     function memo(key: string, fn: () => unknown): Promise<Json> {

@@ -179,7 +179,7 @@ export function checkJudge(judge: unknown, where: string): void {
   if (!isAgent(judge)) checkModel(judge, `the judge of ${where}`)
 }
 
-const callKeys = { key: true } satisfies KnownKeys<Parameters<CompositeOps['call']>[2]>
+const callKeys = { key: true, flow: true } satisfies KnownKeys<Parameters<CompositeOps['call']>[2]>
 
 /** @throws ProvostError `unknown-option` */
 export function checkCallOptions(options: unknown): void {

@@ -1,4 +1,5 @@
 import type {
+  CallFlow,
   CallOutcome,
   EffectMark,
   EffectStatus,
@@ -43,6 +44,7 @@ export function plannedEntry(
   key: string,
   toolName: string,
   args: Json,
+  flow?: CallFlow,
 ): NewEntry {
   const parentCallId = parent.part.callId
   return newEntry(placeOf(state), `${callId}/planned`, {
@@ -53,6 +55,7 @@ export function plannedEntry(
     key,
     toolName,
     args,
+    ...(flow && { flow }),
   })
 }
 

@@ -6,7 +6,7 @@ import type { CallState, CompositeState, RunProgress, SessionState } from '../ty
 
 /** Adds a call that a composite makes. It carries the label of everything that the composite had received. */
 export function planNestedCall(run: RunProgress, entry: EntryOf<'call', 'planned'>): void {
-  const { callId, parentCallId, toolName, args } = entry
+  const { callId, parentCallId, toolName, args, flow } = entry
   const parent = callOf(run, parentCallId)
   if (!parent || run.nestedCalls.has(callId)) return
   run.nestedCalls.set(callId, {
@@ -18,6 +18,7 @@ export function planNestedCall(run: RunProgress, entry: EntryOf<'call', 'planned
     starts: 0,
     startedAt: 0,
     parentCallId,
+    ...(flow && { flow }),
   })
 }
 

@@ -5,9 +5,9 @@ import type { CallState } from '../types/session-state.ts'
 
 /** Returns a call in the form that hooks and drivers receive. */
 export function toolCall(agent: ResolvedAgent, call: CallState): ToolCall {
-  const { part, args, label, parentCallId } = call
+  const { part, args, label, parentCallId, flow } = call
   const shared = { callId: part.callId, tool: agent.info(part.toolName), input: args, label }
-  return parentCallId === undefined ? shared : { ...shared, parentCallId }
+  return parentCallId === undefined ? shared : { ...shared, parentCallId, ...(flow && { flow }) }
 }
 
 /** Returns the name of a tool in the registry, which may have renamed it. */

@@ -1,4 +1,5 @@
 import type {
+  CallFlow,
   ApprovalDecision,
   CallOutcome,
   Clock,
@@ -121,6 +122,8 @@ export interface CallState {
   outcome?: CallOutcome
   /** The composite that makes the call. */
   readonly parentCallId?: string
+  /** Where its arguments come from, if the composite followed its values. */
+  readonly flow?: CallFlow
   /** The orchestrator makes the call, and receives its value. The model was not offered it. */
   readonly isOrchestrators?: true
   /** The end of a call that a composite made. */

@@ -23,6 +23,8 @@ export type GuestEnd =
       readonly message: string
       readonly name: string
       readonly stack: string
+      /** It depends on untrusted data, as far as values are followed. */
+      readonly isUntrusted: boolean
     }
 
 /** What a script produced while it ran. */
@@ -75,9 +77,9 @@ function endOf(end: unknown, value: () => string): GuestEnd | undefined {
   const [kind, ...rest] = end
   if (kind === 'ok') return { kind, json: value() }
   const texts = rest.map(String)
-  const [code = '', message = '', name = '', stack = ''] = texts
+  const [code = '', message = '', name = '', stack = '', untrusted] = texts
   if (kind === 'limit') return { kind, code, message }
-  if (kind === 'thrown') return { kind, code, message, name, stack }
+  if (kind === 'thrown') return { kind, code, message, name, stack, isUntrusted: untrusted === 'true' }
   throw new RangeError('a frame has an unknown end kind')
 }
 

@@ -29,6 +29,8 @@ export interface GuestSetup {
 export interface EngineOptions {
   readonly memoryBytes: number
   readonly stackBytes: number
+  /** The code that each guest runs first. */
+  readonly boot: string
 }
 
 /**

@@ -5,7 +5,15 @@
  * The guest has no host function. It buffers its requests (calls, log lines, its end) until the host takes them: one
  * string for each time it ran. The script therefore has nothing to attack, and any number of calls costs one crossing.
  */
-export const guestBoot: string = `(function () {
+export const guestBoot: string = bootWith()
+
+/**
+ * The same for scripts whose values are followed. `flow` is an expression: see `guest-flow.ts`. Without it the text has none
+ * of its parts, since each function takes memory from every script.
+ */
+export function bootWith(flow?: string): string {
+  const either = (followed: string, usual: string): string => (flow === undefined ? usual : followed)
+  return `(function () {
 'use strict'
 const G = globalThis
 const { apply, ownKeys, defineProperty, getPrototypeOf, getOwnPropertyDescriptor } = Reflect
@@ -56,7 +64,7 @@ settable(Object.prototype, ['constructor', 'toString', 'valueOf', 'toLocaleStrin
 settable(getPrototypeOf(() => {}), ['name', 'toString'])
 for (const name of ownKeys(G)) if (typeof name === 'string' && /Error$/.test(name)) settable(G[name].prototype, ['name', 'message', 'constructor', 'toString'])
 
-let made = 0, body = [], lines = [], dropped = 0, kept = 0, outcome = null, count = 0, limits = null, most = 0, longest = 0
+let ${either("mark = '', ", '')}made = 0, body = [], lines = [], dropped = 0, kept = 0, outcome = null, count = 0, limits = null, most = 0, longest = 0
 const pending = [null]
 const own = (error, name, value) => defineProperty(error, name, { value, writable: true, enumerable: name === 'code', configurable: true })
 // The error of a call, with the position of the call in the script.
@@ -82,7 +90,7 @@ const settle = (one, other) => { resolve = one; reject = other }
 // Intrinsics are frozen, so that an assignment on an internal list or object reaches no setter.
 const caller = (index, name) => {
   const lead = '\\n' + index + ','
-  const called = (args) => {
+  const called = (args${either(', control', '')}) => {
     const promise = new P(settle)
     const call = { resolve, reject, stack: '' }
     if (count >= most) {
@@ -91,11 +99,14 @@ const caller = (index, name) => {
     }
     // Only the script's line of the stack is needed, and each stack line costs as much as a promise.
     const usual = E.stackTraceLimit
-    E.stackTraceLimit = 1
+    E.stackTraceLimit = ${either('4', '1')}
     captureStackTrace(call, called)
     E.stackTraceLimit = usual
-    let text
-    try { text = args === undefined ? '{}' : stringify(args) } catch (e) {
+    let text${either(', traced', '')}
+    try { ${either(
+      'traced = flow.written(args === undefined ? {} : args, control); text = traced.plain',
+      "text = args === undefined ? '{}' : stringify(args)",
+    )} } catch (e) {
       call.reject(failed(call, 'The arguments of ' + name + ' are not JSON: ' + messageOf(e), unwritten(e)))
       return promise
     }
@@ -103,11 +114,11 @@ const caller = (index, name) => {
     else if (text.length > longest) call.reject(failed(call, 'The arguments of ' + name + ' have ' + text.length + ' bytes, the limit is ' + longest + '.', 'argument-size'))
     else {
       pending[++count] = call
-      body[made++] = lead + text
+      ${either("call.label = traced.label\n      body[made++] = lead + '[' + text + ',' + traced.flow + ']'", 'body[made++] = lead + text')}
     }
     return promise
   }
-  return freeze(called)
+  ${either('flow.tool(called, called)\n  ', '')}return freeze(called)
 }
 
 const messageOf = (e) => { try { return Text(e instanceof E ? e.message : e) } catch { return 'an error that cannot be printed' } }
@@ -121,7 +132,7 @@ const shown = (value) => {
 }
 const log = freeze((...values) => {
   if (kept >= limits.logLength) { dropped++; return }
-  let line = ''
+  let line = ${either('mark', "''")}
   for (let i = 0; i < values.length && line.length <= limits.lineLength; i++) line += (i ? ' ' : '') + shown(values[i])
   if (line.length > limits.lineLength) line = apply(slice, line, [0, limits.lineLength]) + '…'
   if (kept + line.length > limits.logLength) { kept = limits.logLength; dropped++; return }
@@ -151,27 +162,30 @@ const deliver = (number, ok, text) => {
   const call = pending[id]
   if (call === undefined) return false
   pending[id] = undefined
-  if (ok) { call.resolve(parse(text)); return true }
+  ${either(
+    'if (ok) { const [value, label] = parse(text); call.resolve(flow.lab(flow.arrived(id, value, label), call.label)); return true }',
+    'if (ok) { call.resolve(parse(text)); return true }',
+  )}
   const failure = parse(text)
-  const error = failed(call, failure.message, failure.stop)
+  ${either('if (flow.isBad(call.label)) flow.stop(failure.message, call.label)\n  ', '')}const error = failed(call, failure.message, failure.stop)
   own(error, 'name', 'ToolError')
   own(error, 'code', failure.code)
-  call.reject(error)
+  ${either('flow.raise(error, flow.joined(0, failure.label, id))\n  ', '')}call.reject(error)
   return true
 }
 const start = (script) => {
   let ended
-  try { ended = script() } catch (e) { ended = P.reject(e) }
+  try { ended = ${either('script(flow.ops)()', 'script()')} } catch (e) { ended = P.reject(e) }
   apply(then, P.resolve(ended), [(value) => {
-    let text
-    try { text = stringify(value) } catch (e) { outcome = outcome || ['limit', unwritten(e), 'What the script returned is not JSON: ' + messageOf(e)]; return }
+    let text${either(', labels', '')}
+    try { ${either('({ plain: text, flow: labels } = flow.written(value, 0))', 'text = stringify(value)')} } catch (e) { outcome = outcome || ['limit', unwritten(e), 'What the script returned is not JSON: ' + messageOf(e)]; return }
     if (text === undefined) text = 'null'
     if (text.length > limits.outputBytes) outcome = outcome || ['limit', 'output-size', 'The script returned ' + text.length + ' bytes, the limit is ' + limits.outputBytes + '.']
-    else outcome = outcome || ['ok', text]
+    else outcome = outcome || ['ok', ${either("'[' + text + ',' + labels + ']'", 'text')}]
   }, (e) => {
     let name = '', stack = '', code
-    try { if (e instanceof E) { name = Text(e.name); stack = Text(e.stack); code = apply(recall, stops, [e]) } } catch {}
-    outcome = outcome || ['thrown', code || 'script-error', messageOf(e), apply(slice, name, [0, 200]), apply(slice, stack, [0, 2000])]
+${either('    const thrown = flow.thrown(e)\n    e = thrown.error\n', '')}    try { if (e instanceof E) { name = Text(e.name); stack = Text(e.stack); code = apply(recall, stops, [e]) } } catch {}
+    outcome = outcome || ['thrown', code || 'script-error', messageOf(e), apply(slice, name, [0, 200]), apply(slice, stack, [0, 2000])${either(', thrown.bad', '')}]
   }])
 }
 const take = () => {
@@ -192,7 +206,13 @@ const take = () => {
   return text
 }
 
-const seen = new Set([G]), todo = [Math.random, log, ...iterators]
+${either(
+  `// Values are followed: see guest-flow.ts.
+const flow = (${flow})({ G, giveUp, messageOf, plainLog: log, setLead: (text) => { mark = text } })
+flow.onStop((message, origins, lines) => { outcome = outcome || ['limit', 'untrusted-stop', stringify([message, origins, lines])] })
+`,
+  '',
+)}const seen = new Set([G]), todo = [Math.random, log, ...iterators]
 for (const key of ownKeys(G)) {
   const own = getOwnPropertyDescriptor(G, key)
   if ('value' in own) { todo.push(own.value); if (own.configurable) defineProperty(G, key, { writable: false, configurable: false }) }
@@ -211,3 +231,4 @@ while (todo.length > 0) {
 }
 return { __proto__: null, setup, begin, deliver, start, take }
 })()`
+}

@@ -14,7 +14,6 @@ import {
   GuestSyntaxError,
   type GuestWatch,
 } from './engine.ts'
-import { guestBoot } from './guest-boot.ts'
 import { cleanHeap } from './heap-cleanup.ts'
 import { changedPages, type Page } from './memory-pages.ts'
 
@@ -91,7 +90,7 @@ function overseer() {
   }
 }
 
-function boot({ wasm, pages: initial }: EngineCode): Booted {
+function boot({ wasm, pages: initial }: EngineCode, code: string): Booted {
   let desk: ArgumentArea | undefined
   const { system } = overseer()
   const engine = engineInstance(wasm, new WebAssembly.Memory({ initial }), {
@@ -104,7 +103,7 @@ function boot({ wasm, pages: initial }: EngineCode): Booted {
     },
   })
   const { exports, memory } = engine
-  const given = engine.run(guestBoot, 'boot.js', false)
+  const given = engine.run(code, 'boot.js', false)
   const part = (name: keyof Parts) => engine.property(given, name)
   const parts: Parts = {
     setup: part('setup'),
@@ -209,7 +208,7 @@ const mostLeft = 16 << 20
  * memory of a disposed guest is zeroed before another guest receives it. It equals new memory, without the cost of new
  * pages.
  */
-export function createQuickJs(code: EngineCode, { memoryBytes, stackBytes }: EngineOptions): Engine {
+export function createQuickJs(code: EngineCode, { memoryBytes, stackBytes, boot: bootCode }: EngineOptions): Engine {
   let booted: Booted | undefined
   let wiped: WebAssembly.Memory | undefined
   let left = 0
@@ -222,7 +221,7 @@ export function createQuickJs(code: EngineCode, { memoryBytes, stackBytes }: Eng
   }
   return {
     prepare(): Guest {
-      const image = (booted ??= boot(code))
+      const image = (booted ??= boot(code, bootCode))
       const initial = image.size / pageBytes
       // The engine counts allocated memory, without the unused gaps between.
       const maximum = initial + Math.ceil(memoryBytes / pageBytes)

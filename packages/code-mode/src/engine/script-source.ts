@@ -4,6 +4,22 @@ import { GuestSyntaxError } from './engine.ts'
 const opening = '(async()=>{'
 const closing = '\n})'
 
+/** The script as a function, as the engine receives it. */
+export function wrappedScript(source: string): string {
+  return opening + source + closing
+}
+
+/** Runs `start` and converts the position of a syntax error to one in the script. */
+export function inScript<T>(start: () => T): T {
+  try {
+    return start()
+  } catch (error) {
+    if (!(error instanceof GuestSyntaxError) || error.line === undefined) throw error
+    const place = placeOf(error.line, error.column ?? 1)
+    throw new GuestSyntaxError(error.message, place.line, place.column)
+  }
+}
+
 /** `f<T>(x)` is a comparison in JavaScript. Where such types may occur, they are removed first. */
 const genericCall = /(?<!=)>\s*[(`]/
 
@@ -49,7 +65,7 @@ function stripTypes(source: string): string {
 }
 
 /** Removes the types and keeps the position of every character. Throws {@link GuestSyntaxError}. */
-function withoutTypes(wrapped: string): string {
+export function withoutTypes(wrapped: string): string {
   try {
     return stripTypes(wrapped)
   } catch (error) {
@@ -69,8 +85,8 @@ function withoutTypes(wrapped: string): string {
  * the position in the script.
  */
 export function startScript(source: string, start: (js: string) => void): void {
-  const wrapped = opening + source + closing
-  try {
+  const wrapped = wrappedScript(source)
+  inScript(() => {
     if (genericCall.test(source)) return start(withoutTypes(wrapped))
     try {
       return start(wrapped)
@@ -78,11 +94,7 @@ export function startScript(source: string, start: (js: string) => void): void {
       if (!(error instanceof GuestSyntaxError)) throw error
     }
     return start(withoutTypes(wrapped))
-  } catch (error) {
-    if (!(error instanceof GuestSyntaxError) || error.line === undefined) throw error
-    const place = placeOf(error.line, error.column ?? 1)
-    throw new GuestSyntaxError(error.message, place.line, place.column)
-  }
+  })
 }
 
 /** Loads the TypeScript parser, which is slow the first time. A worker does it ahead of need. */

@@ -1,8 +1,11 @@
+import { type CallFlow, type Json, untrustedLabel } from '@provost/core'
+
 import type { GuestCall } from '../engine/bridge-frame.ts'
 import type { Limits } from '../worker/limits.ts'
 import { parseClean, writeClean } from './clean-json.ts'
 import { cut, isCode } from './sandbox-error.ts'
-import type { ScriptTool } from './sandbox-options.ts'
+import type { ScriptCall, ScriptTool } from './sandbox-options.ts'
+import { type ResultLabel, specOf, splitFollowed, writeLabelled } from './value-flow.ts'
 
 /** The outcome of one call, as JSON for the script. */
 export interface Reply {
@@ -31,12 +34,13 @@ function wordsOf(error: unknown): { readonly message?: unknown; readonly code?: 
   }
 }
 
-function failure(message: unknown, code: unknown, limits: Limits, stop?: string): string {
+function failure(message: unknown, code: unknown, limits: Limits, stop?: string, label?: ResultLabel): string {
   const text = typeof message === 'string' ? message : 'The call failed.'
   return JSON.stringify({
     message: cut(text, limits.errorBytes),
     code: typeof code === 'string' ? cut(code, 100) : 'tool-error',
     stop: stop ?? (typeof code === 'string' && isCode(code) ? code : 'tool-error'),
+    ...(label && { label: specOf(label) }),
   })
 }
 
@@ -56,9 +60,10 @@ export function callQueue(options: {
   readonly names: readonly string[]
   readonly tools: Readonly<Record<string, ScriptTool>>
   readonly limits: Limits
+  readonly followsValues: boolean
   answer(reply: Reply): void
 }): CallQueue {
-  const { names, tools, limits, answer } = options
+  const { names, tools, limits, followsValues, answer } = options
   const waiting: GuestCall[] = []
   let running = 0
   let open = 0
@@ -68,33 +73,38 @@ export function callQueue(options: {
 
   const make = async ({ id, tool, args }: GuestCall): Promise<{ ok: boolean; json: string }> => {
     const name = names[tool] ?? ''
+    let own: ResultLabel = { label: untrustedLabel(name) }
+    const failed = (message: unknown, code: unknown, stop?: string) => ({
+      ok: false,
+      json: failure(message, code, limits, stop, followsValues ? own : undefined),
+    })
     try {
-      const bytes = bytesOf(args, limits.argBytes)
+      let bytes = bytesOf(args, limits.argBytes)
+      // The labels of the arguments do not count.
+      if (bytes > limits.argBytes && followsValues)
+        bytes = Buffer.byteLength(writeClean(splitFollowed(parseClean(args)).value))
       if (bytes > limits.argBytes) {
-        return {
-          ok: false,
-          json: failure(tooLarge(name, 'arguments', bytes, limits.argBytes), undefined, limits, 'argument-size'),
-        }
+        return failed(tooLarge(name, 'arguments', bytes, limits.argBytes), undefined, 'argument-size')
       }
       const execute = Object.hasOwn(tools, name) ? tools[name] : undefined
-      if (!execute) return { ok: false, json: failure(`There is no tool ${cut(name, 100)}.`, 'no-such-tool', limits) }
-      const json = writeClean(
-        await execute(parseClean(args), { id, signal: (calling ??= new AbortController()).signal }),
-      )
-      const size = bytesOf(json, limits.replyBytes)
-      if (size <= limits.replyBytes) return { ok: true, json }
-      return {
-        ok: false,
-        json: failure(
-          `${tooLarge(name, 'result', size, limits.replyBytes)} Ask for less.`,
-          undefined,
-          limits,
-          'reply-size',
-        ),
+      if (!execute) return failed(`There is no tool ${cut(name, 100)}.`, 'no-such-tool')
+      const parsed = parseClean(args)
+      const { value, flow }: { value: Json; flow?: CallFlow } = followsValues
+        ? splitFollowed(parsed)
+        : { value: parsed }
+      const call: ScriptCall = {
+        id,
+        signal: (calling ??= new AbortController()).signal,
+        ...(flow && { flow }),
+        label: (label, fields) => (own = { label, fields }),
       }
+      const json = writeClean(await execute(value, call))
+      const size = bytesOf(json, limits.replyBytes)
+      if (size <= limits.replyBytes) return { ok: true, json: followsValues ? writeLabelled(json, own) : json }
+      return failed(`${tooLarge(name, 'result', size, limits.replyBytes)} Ask for less.`, undefined, 'reply-size')
     } catch (error) {
       const { message, code } = wordsOf(error)
-      return { ok: false, json: failure(message, code, limits) }
+      return failed(message, code)
     }
   }
 

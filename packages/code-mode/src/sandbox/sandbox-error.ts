@@ -15,6 +15,8 @@ export interface SandboxError {
   /** The line in the script, counted from 1. */
   readonly line?: number
   readonly column?: number
+  /** The message, or that there is a failure, depends on untrusted data; in a sandbox that follows values. */
+  readonly isUntrusted?: true
 }
 
 /** Messages of limits and failures for which the script provides no text. */
@@ -40,6 +42,18 @@ function placeInStack(stack: string): { line: number; column: number } | undefin
   return line && column ? placeOf(Number(line), Number(column)) : undefined
 }
 
+/** The error of a script that untrusted data would have stopped. The guest wrote `[message, origins, lines]`. */
+export function errorOfStop(text: string, limits: Limits): SandboxError {
+  const parsed: unknown = JSON.parse(text)
+  const [message, , lines] = Array.isArray(parsed) ? parsed : []
+  const [line] = Array.isArray(lines) ? lines.map(Number) : []
+  return {
+    ...errorOf('untrusted-stop', limits, String(message)),
+    ...(line !== undefined && { line, column: 1 }),
+    isUntrusted: true,
+  }
+}
+
 /** Whether a text is valid as an error code. */
 export function isCode(text: string): boolean {
   return /^[a-z][a-z-]{0,40}$/.test(text)
@@ -63,7 +77,7 @@ export function errorOfThrown(
   limits: Limits,
   memoryBytes: number,
 ): SandboxError {
-  const place = placeInStack(end.stack)
+  const place = { ...placeInStack(end.stack), ...(end.isUntrusted && { isUntrusted: true as const }) }
   const reported = /^(Internal|Syntax)Error$/.test(end.name) && end.message === 'out of memory'
   // Without memory for an error, the engine throws null.
   const unreported = end.name === '' && end.message === 'null' && memoryBytes >= limits.memoryBytes

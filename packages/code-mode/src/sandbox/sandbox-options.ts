@@ -1,4 +1,4 @@
-import type { Json } from '@provost/core'
+import type { CallFlow, Json, JsonPointer, Label } from '@provost/core'
 
 import type { Journal, JournalEntry } from './journal.ts'
 import type { SandboxError } from './sandbox-error.ts'
@@ -18,11 +18,19 @@ export interface SandboxStats {
 export type SandboxResult = {
   /** What the script printed, at most 16 KiB. */
   readonly logs: readonly string[]
+  /** Which of these lines depend on untrusted data, if the sandbox follows values. */
+  readonly untrustedLogs?: readonly boolean[]
   readonly stats: SandboxStats
   /** The results that the script received. Absent above 32 MiB. */
   readonly journal?: Journal
 } & (
-  | { readonly ok: true; readonly value: Json; readonly error?: never }
+  | {
+      readonly ok: true
+      readonly value: Json
+      readonly error?: never
+      /** Where the value comes from, if the sandbox follows values. */
+      readonly flow?: CallFlow
+    }
   | { readonly ok: false; readonly value?: never; readonly error: SandboxError }
 )
 
@@ -35,6 +43,8 @@ export type ScriptTool = { execute(input: unknown, call: ScriptCall): unknown }[
 
 export interface SandboxRunOptions {
   readonly tools?: Readonly<Record<string, ScriptTool>> | undefined
+  /** Names of the tools that act on the world. A sandbox that follows values lets no untrusted data decide unseen on their calls. Default: all. */
+  readonly acting?: readonly string[] | undefined
   /** The journal of an earlier run of the same source. Its calls are not made again. */
   readonly journal?: unknown
   /** Called with each result before the script receives it, in order. The script waits for the returned promise. */
@@ -55,4 +65,11 @@ export interface ScriptCall {
   readonly id: number
   /** Aborted when the script ends before the call does. */
   readonly signal: AbortSignal
+  /** Where the arguments come from, if the sandbox follows values. */
+  readonly flow?: CallFlow
+  /**
+   * Labels the result, or the failure, of a call in a sandbox that follows values. Default: untrusted, with the name of the
+   * tool as the source.
+   */
+  label(label: Label, fields?: Readonly<Record<JsonPointer, Label>>): void
 }

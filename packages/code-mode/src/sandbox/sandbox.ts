@@ -4,7 +4,7 @@ import type { KnownKeys, ThreadIsolation } from '@provost/core'
 import { ProvostError, checkChoice, checkOptions } from '@provost/core'
 
 import type { SandboxLimits } from '../worker/limits.ts'
-import { limitsOf } from '../worker/limits.ts'
+import { followedLimits, limitsOf } from '../worker/limits.ts'
 import { watchdog } from '../worker/watchdog.ts'
 import type { WorkerPool } from '../worker/worker-pool.ts'
 import type { SandboxResult, SandboxRunOptions } from './sandbox-options.ts'
@@ -31,12 +31,19 @@ export interface SandboxOptions {
    * WebAssembly engine suffices.
    */
   readonly isolation?: ThreadIsolation | undefined
+  /**
+   * `values`: each value of a script carries its label through operators, members, calls and branches. Calls receive the
+   * labels of their arguments as `flow`. Scripts compute several times slower, and the CPU and memory limits are raised
+   * accordingly.
+   */
+  readonly flow?: 'values' | undefined
 }
 
-const sandboxKeys = { limits: true, workers: true, isolation: true } satisfies KnownKeys<SandboxOptions>
+const sandboxKeys = { limits: true, workers: true, isolation: true, flow: true } satisfies KnownKeys<SandboxOptions>
 
 const runKeys = {
   tools: true,
+  acting: true,
   journal: true,
   record: true,
   signal: true,
@@ -60,7 +67,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   checkOptions(options, sandboxKeys, 'createSandbox')
   const { isolation = 'thread' } = options
   checkChoice(isolation, ['thread', 'engine'], 'isolation', 'createSandbox')
-  const limits = limitsOf(options.limits)
+  checkChoice(options.flow, ['values'], 'flow', 'createSandbox')
+  const followsValues = options.flow === 'values'
+  const limits = followsValues ? followedLimits(limitsOf(options.limits)) : limitsOf(options.limits)
   const workers = options.workers ?? Math.min(4, availableParallelism())
   if (!Number.isInteger(workers) || workers < 1) {
     throw new ProvostError('invalid-options', `The option "workers" of createSandbox is ${String(workers)}.`, {
@@ -72,7 +81,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   let closed = false
   let opening: Promise<WorkerPool> | undefined
   const open = () =>
-    (opening ??= import('../worker/worker-pool.ts').then(({ openPool }) => openPool(workers, limits, isolation)))
+    (opening ??= import('../worker/worker-pool.ts').then(({ openPool }) =>
+      openPool(workers, limits, isolation, followsValues),
+    ))
   const opened = async (): Promise<WorkerPool> => {
     try {
       return await open()
@@ -99,7 +110,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       refuseClosed()
       const pool = await opened()
       refuseClosed()
-      return runScript({ pool, watchdog: dog, limits, running }, source, given)
+      return runScript({ pool, watchdog: dog, limits, running, followsValues }, source, given)
     },
     async close() {
       closed = true

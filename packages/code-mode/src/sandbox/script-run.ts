@@ -1,3 +1,5 @@
+import type { CallFlow, Json } from '@provost/core'
+
 import type { Delivery, GuestCall, GuestEnd, GuestFrame } from '../engine/bridge-frame.ts'
 import { batchesOf, readGuestFrame, writeDeliveries } from '../engine/bridge-frame.ts'
 import type { Limits } from '../worker/limits.ts'
@@ -8,18 +10,20 @@ import type { watchdog } from '../worker/watchdog.ts'
 import type { WorkerPool } from '../worker/worker-pool.ts'
 import type { Reply } from './call-queue.ts'
 import { callQueue } from './call-queue.ts'
-import { parseClean } from './clean-json.ts'
+import { parseClean, writeClean } from './clean-json.ts'
 import type { JournalEntry } from './journal.ts'
 import { runJournal } from './run-journal.ts'
 import type { SandboxError } from './sandbox-error.ts'
-import { errorOf, errorOfThrown } from './sandbox-error.ts'
+import { errorOf, errorOfStop, errorOfThrown } from './sandbox-error.ts'
 import type { SandboxResult, SandboxRunOptions, SandboxStats } from './sandbox-options.ts'
+import { splitFollowed } from './value-flow.ts'
 
 /** What all runs of a sandbox share. */
 export interface SandboxParts {
   readonly pool: WorkerPool
   readonly watchdog: ReturnType<typeof watchdog>
   readonly limits: Limits
+  readonly followsValues: boolean
   /** Functions that end the active runs, called when the sandbox closes. */
   readonly running: Set<() => void>
 }
@@ -35,6 +39,9 @@ function give(cells: Int32Array, what: number): void {
   Atomics.store(cells, flag.order, what)
   ring(cells)
 }
+
+/** In front of a log line that depends on untrusted data. */
+const untrustedMark = '\u0000'
 
 const nothing: SandboxStats = { fuel: 0, cpuMs: 0, calls: 0, memoryBytes: 0 }
 
@@ -56,7 +63,7 @@ interface WorkerStint {
  * cheap. During a longer wait it exists here as its results so far, and resumes by replay.
  */
 export function runScript(around: SandboxParts, source: string, given: SandboxRunOptions): Promise<SandboxResult> {
-  const { limits } = around
+  const { limits, followsValues } = around
   around.pool.expect()
   const tools = given.tools ?? {}
   const names = Object.keys(tools)
@@ -104,9 +111,19 @@ export function runScript(around: SandboxParts, source: string, given: SandboxRu
     const noticed = () => clearTimeout(last)
     ended.then(noticed, noticed)
   }
+  const resultOf = (json: string): { value: Json; flow?: CallFlow } => {
+    const parsed = parseClean(json)
+    return followsValues ? splitFollowed(parsed) : { value: parsed }
+  }
+  /** The size of the value itself. */
+  const returnedBytes = (json: string): number => {
+    const size = Buffer.byteLength(json)
+    if (!followsValues || size <= limits.outputBytes) return size
+    return Buffer.byteLength(writeClean(resultOf(json).value))
+  }
   const finish = (outcome: { json: string } | SandboxError) => {
     if (over) return
-    const parsed = 'json' in outcome ? parseClean(outcome.json) : null
+    const returned = 'json' in outcome ? resultOf(outcome.json) : undefined
     over = true
     leave()
     work(-pieces)
@@ -115,12 +132,13 @@ export function runScript(around: SandboxParts, source: string, given: SandboxRu
     around.running.delete(onAbort)
     const more = dropped > 0 ? [`… (${dropped} more lines)`] : []
     const common = {
-      logs: [...logs, ...more],
+      logs: [...logs.map((line) => (followsValues && line.startsWith(untrustedMark) ? line.slice(1) : line)), ...more],
+      ...(followsValues && { untrustedLogs: logs.map((line) => line.startsWith(untrustedMark)) }),
       stats,
       ...(journal.isComplete && { journal: journal.written(delivered) }),
     }
-    if ('json' in outcome) resolve({ ok: true, value: parsed, ...common })
-    else resolve({ ok: false, error: outcome, ...common })
+    if (returned) resolve({ ok: true, ...returned, ...common })
+    else if (!('json' in outcome)) resolve({ ok: false, error: outcome, ...common })
     if (calls.open > 0) calls.stop()
   }
   /** Ends the run from outside. The script is asked to stop; if it does not, its thread is ended. */
@@ -193,7 +211,7 @@ export function runScript(around: SandboxParts, source: string, given: SandboxRu
       )
       .then(() => undefined)
   }
-  const calls = callQueue({ names, tools, limits, answer: guarded(answer) })
+  const calls = callQueue({ names, tools, limits, followsValues, answer: guarded(answer) })
 
   const onCall = (call: GuestCall): SandboxError | undefined => {
     const tool = names[call.tool]
@@ -221,9 +239,9 @@ export function runScript(around: SandboxParts, source: string, given: SandboxRu
   const onEnd = (end: GuestEnd) => {
     if (verdict) return finish(verdict)
     switch (end.kind) {
-      case 'ok':
-        if (Buffer.byteLength(end.json) > limits.outputBytes) {
-          const size = Buffer.byteLength(end.json)
+      case 'ok': {
+        const size = returnedBytes(end.json)
+        if (size > limits.outputBytes) {
           const message = `The script returned ${size} bytes, the limit is ${limits.outputBytes}. Return less: a summary, or the fields that matter.`
           return finish(errorOf('output-size', limits, message))
         }
@@ -232,7 +250,9 @@ export function runScript(around: SandboxParts, source: string, given: SandboxRu
         value = end.json
         startClock()
         return work(-pieces)
+      }
       case 'limit':
+        if (end.code === 'untrusted-stop') return finish(errorOfStop(end.message, limits))
         return finish(errorOf(end.code, limits, end.message))
       case 'thrown':
         return finish(errorOfThrown(end, limits, stats.memoryBytes))
@@ -310,6 +330,7 @@ export function runScript(around: SandboxParts, source: string, given: SandboxRu
     const task: Task = {
       source,
       tools: names,
+      acting: given.acting ?? names,
       seed: journal.seed,
       startedAt: journal.startedAt,
       delivered: first.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),

@@ -1,11 +1,12 @@
-import type { Json, Tool, ToolInfo, ToolOutput, ToolResult } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import type { CallFlow, CompositeContext, Json, Tool, ToolInfo, ToolOutput, ToolResult } from '@provost/core'
+import { ProvostError, untrustedLabel } from '@provost/core'
 import { tool } from '@provost/tools'
 
 import type { SandboxError } from '../sandbox/sandbox-error.ts'
 import { cut, reasons } from '../sandbox/sandbox-error.ts'
 import type { SandboxResult, ScriptTool } from '../sandbox/sandbox-options.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import { handleKey, handleMemo, withHandles } from './value-handle.ts'
 
 /** What a script receives of a result that is not a plain value. */
 function shownBy(output: ToolOutput): Json {
@@ -55,6 +56,64 @@ function valueOf(result: SandboxResult, signal: AbortSignal, wallMs: number): Js
   return result.logs.length > 0 ? { result: result.value, logs: result.logs } : { result: result.value }
 }
 
+/** Whether a tool acts on the world: untrusted data may not decide unseen on its calls. */
+function isActing({ effect }: ToolInfo): boolean {
+  return effect === 'write' || effect === 'egress'
+}
+
+/** Failures that tell nothing of what a script has read, unless that is said of the failure itself. */
+function mayDependOnData({ code, isUntrusted }: SandboxError, received: boolean): boolean {
+  return (
+    isUntrusted === true || (received && (code.endsWith('-limit') || code.endsWith('-size') || code === 'deadlock'))
+  )
+}
+
+/** The result as a model may see it: handles for untrusted parts, and a failure only if a human allows it. */
+async function guardedResult(
+  result: SandboxResult,
+  ctx: CompositeContext,
+  { received, denied }: { readonly received: boolean; readonly denied: boolean },
+): Promise<SandboxResult> {
+  const hidden = result.untrustedLogs ?? []
+  const logs = result.logs.map((line, index) => (hidden[index] === true ? '(a line with untrusted data)' : line))
+  if (result.ok) {
+    const { shown, handles } = withHandles(result.value, result.flow ?? unknownFlow, ctx.callId)
+    if (Object.keys(handles).length > 0) await ctx.memo(handleKey, () => handleMemo(handles))
+    return { ...result, value: shown, logs }
+  }
+  const { error } = result
+  if (!mayDependOnData(error, received)) return { ...result, logs }
+  const place = error.line === undefined ? '' : ` at line ${error.line}`
+  if (!denied) {
+    const allowed = await ctx.wait('untrusted-stop', {
+      message: `Data from outside stopped a script${place} (${error.code}: ${error.message.slice(0, 300)}). May its model learn that, and write another script?`,
+      schema: { type: 'boolean' },
+      approves: true,
+    })
+    if (allowed !== true) {
+      throw new ProvostError('script-stopped', 'Data from outside stopped the script, and a human ended the work.', {
+        hint: 'Look at what the script had read.',
+      })
+    }
+  }
+  const message = denied
+    ? 'A call was denied, and its denial depends on data from outside.'
+    : 'Data from outside stopped the script: it is not as the script expects.'
+  return {
+    ...result,
+    logs,
+    error: { code: error.code, message, ...(error.line !== undefined && { line: error.line }) },
+  }
+}
+
+const unknownFlow: CallFlow = {
+  control: untrustedLabel('unknown'),
+  calls: [],
+  lines: [],
+  at: {},
+  from: {},
+}
+
 /**
  * Creates the tool that runs scripts of the model. Their calls are calls of the agent: authorized, logged, and replayed
  * from the log after a crash.
@@ -63,6 +122,9 @@ export function codeExecute(options: {
   readonly sandbox: () => Sandbox
   readonly tools: () => readonly ToolInfo[]
   readonly wallMs: number
+  readonly followsValues: boolean
+  /** The model sees handles in place of what depends on untrusted data. */
+  readonly handles: boolean
 }): Tool<never, unknown, unknown> {
   return tool({
     name: 'code_execute',
@@ -83,11 +145,17 @@ export function codeExecute(options: {
       const at = await ctx.memo('begun', () => ctx.now())
       const stop = new AbortController()
       let fault: unknown
+      /** Untrusted data has reached the script. */
+      let received = false
+      let denied = false
       const call =
         (name: string): ScriptTool =>
-        async (input: Json, { id }) => {
+        async (input: Json, { id, flow, label }) => {
           try {
-            const result = await ctx.call(name, input, { key: String(id) })
+            const result = await ctx.call(name, input, { key: String(id), ...(flow && { flow }) })
+            label(result.label, result.fields)
+            if (result.label.integrity !== 'trusted') received = true
+            if (result.outcome === 'denied') denied = true
             if (result.outcome !== 'ok') throw failureOf(result)
             return result.value === undefined ? shownBy(result.output) : result.value
           } catch (error) {
@@ -100,11 +168,21 @@ export function codeExecute(options: {
         }
       const result = await options.sandbox().run(source, {
         tools: Object.fromEntries(options.tools().map(({ name }) => [name, call(name)])),
+        ...(options.followsValues && {
+          acting: options
+            .tools()
+            .filter(isActing)
+            .map(({ name }) => name),
+        }),
         identity: { seed: ctx.callId, at },
         signal: AbortSignal.any([ctx.signal, stop.signal]),
         busy: (work) => void ctx.busy(work),
       })
       if (fault) throw fault
+      if (options.handles) {
+        const shown = await guardedResult(result, ctx, { received, denied })
+        return valueOf(shown, ctx.signal, options.wallMs)
+      }
       return valueOf(result, ctx.signal, options.wallMs)
     },
   })

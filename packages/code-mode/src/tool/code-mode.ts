@@ -1,4 +1,5 @@
 import {
+  checkChoice,
   checkOptions,
   defineExtension,
   type Extension,
@@ -7,6 +8,7 @@ import {
   ProvostError,
   type ThreadIsolation,
   type ToolInfo,
+  trustedLabel,
 } from '@provost/core'
 
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts'
@@ -14,6 +16,7 @@ import { limitsOf, type SandboxLimits } from '../worker/limits.ts'
 import { codeExecute } from './code-execute.ts'
 import { codeSearch } from './code-search.ts'
 import { signatureOf } from './signature.ts'
+import { valueAnswer, valueTool } from './value-tool.ts'
 
 /** Options of {@link codeMode}. */
 export interface CodeModeOptions {
@@ -29,6 +32,16 @@ export interface CodeModeOptions {
   readonly include?: readonly string[] | undefined
   /** Names of tools that scripts may not call. The model calls them directly. */
   readonly exclude?: readonly string[] | undefined
+  /**
+   * `values`: each value of a script carries its label through operators, members, calls and branches. Hooks receive the
+   * labels of a call's arguments as `call.flow`. Scripts compute several times slower; the limits are raised accordingly.
+   */
+  readonly flow?: 'values' | undefined
+  /**
+   * The model sees a handle, `⟦value v-…⟧`, in place of each part of a result that depends on untrusted data, and the result
+   * counts as trusted. Needs `flow: 'values'`. Default false.
+   */
+  readonly handles?: boolean | undefined
 }
 
 /** Largest share of the system prompt for signatures, in tokens of about four characters. */
@@ -37,9 +50,14 @@ const signatureTokens = 3000
 /** Agents of a process share the threads of their sandboxes. */
 const shared = new Map<string, Sandbox>()
 
-function sharedSandbox(limits: SandboxLimits, { workers, isolation }: CodeModeOptions): Sandbox {
-  const key = JSON.stringify([Object.entries(limits).map(([name, value]) => [name, String(value)]), workers, isolation])
-  const sandbox = shared.get(key) ?? createSandbox({ limits, workers, isolation })
+function sharedSandbox(limits: SandboxLimits, { workers, isolation, flow }: CodeModeOptions): Sandbox {
+  const key = JSON.stringify([
+    Object.entries(limits).map(([name, value]) => [name, String(value)]),
+    workers,
+    isolation,
+    flow,
+  ])
+  const sandbox = shared.get(key) ?? createSandbox({ limits, workers, isolation, flow })
   shared.set(key, sandbox)
   return sandbox
 }
@@ -63,6 +81,8 @@ const optionKeys = {
   isolation: true,
   include: true,
   exclude: true,
+  flow: true,
+  handles: true,
 } satisfies KnownKeys<CodeModeOptions>
 
 /** Rejects unknown names: a misspelt name in `exclude` would leave a tool open to scripts. */
@@ -93,7 +113,13 @@ function checkName(name: string, agent: { readonly name: string; readonly tools:
  */
 export function codeMode(options: CodeModeOptions = {}): Extension<unknown> {
   checkOptions(options, optionKeys, 'codeMode')
-  const { frozen = false, include, exclude = [] } = options
+  const { frozen = false, include, exclude = [], flow, handles = false } = options
+  checkChoice(flow, ['values'], 'flow', 'codeMode')
+  if (handles && flow === undefined) {
+    throw new ProvostError('invalid-options', 'codeMode has handles: true without flow.', {
+      hint: "Add flow: 'values'.",
+    })
+  }
   const limits = limitsOf(options.limits)
   const { toolCalls, wallMs } = limits
   // The agent limits parallel calls with slots. Calls that wait for a human must not block the others.
@@ -108,8 +134,15 @@ export function codeMode(options: CodeModeOptions = {}): Extension<unknown> {
     name: 'code-mode',
     asks: false,
     tools: [
-      codeExecute({ sandbox: () => sharedSandbox(inside, options), tools: () => tools, wallMs }),
+      codeExecute({
+        sandbox: () => sharedSandbox(inside, options),
+        tools: () => tools,
+        wallMs,
+        followsValues: flow !== undefined,
+        handles,
+      }),
       codeSearch(() => tools),
+      ...(handles ? [valueTool()] : []),
     ],
     init(agent) {
       if (agentName !== undefined && agentName !== agent.name) {
@@ -127,13 +160,20 @@ export function codeMode(options: CodeModeOptions = {}): Extension<unknown> {
       'model.request': (request) => ({
         tools: request.tools.filter(({ name }) => !names.has(name)).map(({ name }) => name),
       }),
-      'tool.call'(call) {
+      'tool.call'(call, ctx) {
+        if (handles && call.tool.name === 'value') return valueAnswer(call, ctx)
         if (!frozen || call.tool.name !== 'code_execute' || call.label.integrity === 'trusted') return undefined
         return {
           deny: 'Scripts written after untrusted content was read are rejected. Answer with what you have.',
           code: 'script-not-frozen',
         }
       },
+      ...(handles && {
+        'tool.result'(result) {
+          // The script wrote handles for everything that depends on untrusted data.
+          return result.tool.name === 'code_execute' ? { ...result, label: trustedLabel } : undefined
+        },
+      }),
     },
   })
 }

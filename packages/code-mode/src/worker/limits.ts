@@ -88,3 +88,17 @@ export function limitsOf(given: SandboxLimits = {}): Limits {
   }
   return limits
 }
+
+/** How much more a script computes and holds while its values are followed. */
+const followedCost = { cpu: 15, memory: 4 }
+
+/** The limits of a script whose values are followed. They allow the same work. */
+export function followedLimits(limits: Limits): Limits {
+  return {
+    ...limits,
+    cpuMs: limits.cpuMs * followedCost.cpu,
+    fuel: limits.fuel * followedCost.cpu,
+    memoryBytes: Math.min(limits.memoryBytes * followedCost.memory, largest.memoryBytes ?? limits.memoryBytes),
+    stackBytes: largest.stackBytes ?? limits.stackBytes,
+  }
+}

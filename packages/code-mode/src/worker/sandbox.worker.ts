@@ -3,8 +3,11 @@ import { workerData } from 'node:worker_threads'
 
 import { type Delivery, glanceAtFrame, readDeliveries } from '../engine/bridge-frame.ts'
 import { type Guest, GuestStopped, GuestSyntaxError } from '../engine/engine.ts'
+import { bootWith, guestBoot } from '../engine/guest-boot.ts'
 import { createQuickJs } from '../engine/quickjs.ts'
 import { ParserBroken, startScript, warmTypeScript } from '../engine/script-source.ts'
+import { placesOf, startFollowed } from '../flow/followed-script.ts'
+import { guestFlow } from '../flow/guest-flow.ts'
 import { workerSpinWait } from './spin-wait.ts'
 import { flag, type FromWorker, order, type RunFigures, type Task, tick } from './task.ts'
 import type { Serving } from './worker-channel.ts'
@@ -18,8 +21,8 @@ const lineLength = 2048
 /** Idle time in ms after which the thread returns to its pool. A process without other work stays alive that long. */
 const idleMs = 100
 
-const { code, limits }: WorkerSetup = workerData
-const engine = createQuickJs(code, limits)
+const { code, limits, followsValues }: WorkerSetup = workerData
+const engine = createQuickJs(code, { ...limits, boot: followsValues ? bootWith(guestFlow) : guestBoot })
 const wait = workerSpinWait()
 
 /** A guest created ahead for these tools, in idle time. No script has run in it. */
@@ -66,12 +69,14 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
   let over = false
   let begun = false
   let awaited = false
+  /** Converts positions in the text of the engine to those of the script. */
+  let own = placesOf([])
 
   const figures = (): RunFigures => ({ fuel, cpuMs: computed, calls, memoryBytes: guest.memoryBytes })
   const finish = (message: FromWorker) => {
     if (over) return
     over = true
-    mail.send(message)
+    mail.send(typeof message === 'object' && 'end' in message ? { ...message, end: own(message.end) } : message)
   }
   const stop = (): boolean => {
     fuel++
@@ -159,7 +164,9 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
   }
   step(() => {
     guest.watch({ stop, now: () => now })
-    startScript(task.source, (js) => guest.start(js, task.seed))
+    const start = (js: string) => guest.start(js, task.seed)
+    if (followsValues) own = startFollowed(task.source, task.acting ?? task.tools, start)
+    else startScript(task.source, start)
     begun = true
     for (const delivery of task.delivered) if (!over && limit === undefined) deliver(delivery)
   })

@@ -5,6 +5,8 @@ import type { Seed } from '../engine/engine.ts'
 export interface Task {
   readonly source: string
   readonly tools: readonly string[]
+  /** Names of the tools that act on the world, where values are followed. */
+  readonly acting?: readonly string[]
   readonly seed: Seed
   readonly startedAt: number
   /** Results that the script has already received, in order. */

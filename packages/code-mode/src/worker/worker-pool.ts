@@ -19,6 +19,8 @@ import { type WorkerChannel, openWorkerChannel, type Serving } from './worker-ch
 export interface WorkerSetup {
   readonly code: EngineCode
   readonly limits: Limits
+  /** The values of scripts are followed. */
+  readonly followsValues: boolean
 }
 
 /** Threads that run scripts. */
@@ -47,7 +49,7 @@ const worker = new URL(`./sandbox.worker${extension}`, here)
 /** Folders from which a worker reads its own code. All other files are closed to it. */
 async function ownFolders(): Promise<string[]> {
   const entry = (name: string) => dirname(dirname(fileURLToPath(import.meta.resolve(name))))
-  const folders = [dirname(dirname(fileURLToPath(worker))), entry('piscina')]
+  const folders = [dirname(dirname(fileURLToPath(worker))), entry('piscina'), entry('acorn')]
   return [...new Set([...folders, ...(await Promise.all(folders.map((folder) => realpath(folder))))])]
 }
 
@@ -62,7 +64,12 @@ async function compile(): Promise<EngineCode> {
 }
 
 /** Starts `workers` threads and prepares each for its first script. */
-export async function openPool(workers: number, limits: Limits, isolation: ThreadIsolation): Promise<WorkerPool> {
+export async function openPool(
+  workers: number,
+  limits: Limits,
+  isolation: ThreadIsolation,
+  followsValues: boolean = false,
+): Promise<WorkerPool> {
   const execArgv = [...threadFlags(isolation, await ownFolders(), 'codeMode')]
   const code = await (compiled ??= compile())
   const pool = new Piscina<Serving | 'prepare', void>({
@@ -73,7 +80,7 @@ export async function openPool(workers: number, limits: Limits, isolation: Threa
     argv: [],
     execArgv,
     resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
-    workerData: { code, limits } satisfies WorkerSetup,
+    workerData: { code, limits, followsValues } satisfies WorkerSetup,
   })
   try {
     await Promise.all(Array.from({ length: workers }, () => pool.run('prepare')))

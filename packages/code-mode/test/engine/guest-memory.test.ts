@@ -5,6 +5,7 @@ import { afterEach, expect, it, onTestFinished, vi } from 'vitest'
 
 import { engineExports, memoryImport } from '../../src/engine/engine-exports.ts'
 import { type Guest, GuestSyntaxError } from '../../src/engine/engine.ts'
+import { guestBoot } from '../../src/engine/guest-boot.ts'
 import { createQuickJs } from '../../src/engine/quickjs.ts'
 import { trimWasm } from '../../src/engine/wasm-trim.ts'
 
@@ -26,7 +27,7 @@ async function guests(): Promise<() => Guest> {
   const file = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
   const { bytes, pages } = trimWasm(file, engineExports, memoryImport)
   const code = { wasm: await WebAssembly.compile(Buffer.from(bytes)), pages }
-  const engine = createQuickJs(code, { memoryBytes: 64 << 20, stackBytes: 256 << 10 })
+  const engine = createQuickJs(code, { memoryBytes: 64 << 20, stackBytes: 256 << 10, boot: guestBoot })
   return () => engine.prepare()
 }
 

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { type GuestFrame, readDeliveries, readGuestFrame, writeDeliveries } from '../../src/engine/bridge-frame.ts'
-import { createSandbox } from '../../src/index.ts'
 import { shared as sandbox } from '../fixture/shared-sandbox.ts'
+import { createSandbox } from '../fixture/subject.ts'
 
 /** Any character. The fast-check unit for it builds a table of all characters, which takes a second. */
 const character = fc

@@ -7,7 +7,7 @@ import { tool } from '@provost/tools'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { codeMode } from '../../src/index.ts'
+import { codeMode } from '../fixture/subject.ts'
 
 /** What survives a process: the store and the external effects. */
 interface World {

@@ -13,7 +13,8 @@ import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { codeMode, type CodeModeOptions } from '../../src/index.ts'
+import type { CodeModeOptions } from '../../src/index.ts'
+import { codeMode } from '../fixture/subject.ts'
 
 const item = tool({
   name: 'item',

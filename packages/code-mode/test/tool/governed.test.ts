@@ -7,7 +7,7 @@ import { secretRef, tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { codeMode } from '../../src/index.ts'
+import { codeMode } from '../fixture/subject.ts'
 
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'seen' })
 

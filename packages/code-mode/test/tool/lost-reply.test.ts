@@ -4,7 +4,7 @@ import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { codeMode } from '../../src/index.ts'
+import { codeMode } from '../fixture/subject.ts'
 
 /** A script that repeats itself until it is told of a receipt. */
 const source = `for (let n = 0; n < 3; n++) {

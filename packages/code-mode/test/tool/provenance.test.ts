@@ -6,7 +6,7 @@ import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { codeMode } from '../../src/index.ts'
+import { codeMode } from '../fixture/subject.ts'
 
 const own: Partial<Label> = { integrity: 'trusted' }
 const mail = tool({

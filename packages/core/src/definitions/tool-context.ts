@@ -7,7 +7,7 @@ import type { FilterDescriptor } from '../messages/handoff-filter.ts'
 import type { Input, Message } from '../messages/message.ts'
 import type { Grant } from '../messages/usage.ts'
 import type { Runtime } from '../tools/runtime.ts'
-import type { ToolResult } from '../tools/tool-info.ts'
+import type { CallFlow, ToolResult } from '../tools/tool-info.ts'
 import type { Json, MaybePromise } from '../values/json.ts'
 import type { JsonSchema } from '../values/schema.ts'
 import type { Tool } from './tool.ts'
@@ -53,6 +53,12 @@ export interface CompensationContext<In = unknown, App = unknown, Secret extends
   readonly input: In
 }
 
+/** Options of a call that a composite makes. */
+export interface NestedCallOptions {
+  readonly key: string
+  readonly flow?: CallFlow | undefined
+}
+
 /**
  * What a composite acts through. Each operation has a key that is unique in its call. After a crash the composite is
  * entered again from its start: operations whose results are logged return them, in the same order. So the same key
@@ -64,13 +70,15 @@ export interface CompositeOps {
    * result, also of a failed call: check `outcome`. The tool is given by name or as an object.
    *
    * @param options.key unique in this call.
+   * @param options.flow where the arguments come from, for a composite that followed its values: hooks receive it, and the
+   *   log keeps it.
    * @throws ProvostError `replay-diverged` where the key was used with another tool or other input.
    *
    * @example
    * const found = await ctx.call('look_up', { id }, { key: 'find' })
    */
-  call<In, Out, App>(tool: Tool<In, Out, App>, input: In, options: { readonly key: string }): Promise<ToolResult<Out>>
-  call(name: string, input: unknown, options: { readonly key: string }): Promise<ToolResult>
+  call<In, Out, App>(tool: Tool<In, Out, App>, input: In, options: NestedCallOptions): Promise<ToolResult<Out>>
+  call(name: string, input: unknown, options: NestedCallOptions): Promise<ToolResult>
   /**
    * Runs an agent as a child. The child has its own log, the tree-scoped extensions of this agent, and its events are in the
    * stream of this run. Resolves with the result of any outcome: check `status`. What the child waits for is in `pending`

@@ -2,7 +2,7 @@ import type { FilterDescriptor, HandoffMode } from '../messages/handoff-filter.t
 import type { Message, MessageInit, ToolOutput } from '../messages/message.ts'
 import type { ErrorClass, FinishReason, Grant, Usage, UsageReport } from '../messages/usage.ts'
 import type { QuestionSubject } from '../tools/question.ts'
-import type { CallOutcome, ResultSource, ToolInfo } from '../tools/tool-info.ts'
+import type { CallFlow, CallOutcome, ResultSource, ToolInfo } from '../tools/tool-info.ts'
 import type { ErrorInfo } from '../values/error.ts'
 import type { Json, JsonPointer, Timestamp } from '../values/json.ts'
 import type { Label } from '../values/label.ts'
@@ -127,7 +127,17 @@ export type EntryBody =
       purpose?: 'generated'
     }
   /** A call that a composite makes. Calls of a model are in its message. */
-  | { type: 'call'; op: 'planned'; callId: string; parentCallId: string; key: string; toolName: string; args: Json }
+  | {
+      type: 'call'
+      op: 'planned'
+      callId: string
+      parentCallId: string
+      key: string
+      toolName: string
+      args: Json
+      /** Where the arguments come from, if the composite followed its values. */
+      flow?: CallFlow
+    }
   /** The call is authorized when it is the last one of its step without a result. */
   | { type: 'call'; op: 'deferred'; callId: string }
   | {

@@ -87,7 +87,7 @@ function changesIn(scrubber: Scrubber, entry: NewEntry): object {
     case 'call':
       switch (entry.op) {
         case 'planned':
-          return fields(entry, { args: tokenise, key: scrub, toolName: scrub })
+          return fields(entry, { args: tokenise, key: scrub, toolName: scrub, flow: scrubJson })
         case 'decided':
           return fields(entry, { args: tokenise, reason: scrubJson, by: scrub })
         case 'settled':

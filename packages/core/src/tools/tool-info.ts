@@ -64,6 +64,22 @@ export interface ToolCall<In = Json> {
   readonly label: Label
   /** The composite call that makes this one. */
   readonly parentCallId?: string
+  /** Where each argument comes from, if the composite followed its values. */
+  readonly flow?: CallFlow
+}
+
+/** Where the arguments of a call come from, as the composite that makes it followed them. */
+export interface CallFlow {
+  /** The label of the decision to make this call: of the branches and loops around it, and of what selected the tool. */
+  readonly control: Label
+  /** Numbers of the composite's calls whose results are in `control`. */
+  readonly calls: readonly number[]
+  /** Lines of the script with the branches and loops that decided. */
+  readonly lines: readonly number[]
+  /** Labels by JSON pointer, empty for the whole, each for a value and all below it. Other values are the composite's own. */
+  readonly at: Readonly<Record<string, Label>>
+  /** Numbers of the composite's calls that a value comes from, by the same pointers. */
+  readonly from: Readonly<Record<string, readonly number[]>>
 }
 
 /** A result as hooks see it. */

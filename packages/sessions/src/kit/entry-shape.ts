@@ -151,6 +151,8 @@ const effectStatus = (value: unknown): boolean =>
 
 const messageEntry = fields({ message, held: optional(text), unsaid: optional((value) => value === true) })
 
+const flow = fields({ control: label, at: record, from: record })
+
 /** One check for each operation of a type. */
 type ByOp<T extends Entry['type']> = Record<Extract<Entry, { type: T; op: string }>['op'], Check>
 
@@ -190,7 +192,7 @@ const bodies: Readonly<Record<Entry['type'], Check>> = {
     outcome: oneOf('answered', 'discarded'),
   }),
   call: variant('op', {
-    planned: fields({ callId: text, toolName: text, args: json }),
+    planned: fields({ callId: text, toolName: text, args: json, flow: optional(flow) }),
     deferred: fields({ callId: text }),
     parked: fields({ callId: text }),
     decided: fields({
