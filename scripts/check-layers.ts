@@ -111,6 +111,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   teams: [],
   replay: [],
   'policy-cedar': [],
+  durable: [],
   guard: ['definition', 'log', 'history', 'judge', 'ai-sdk', 'openai'],
   provost: [],
 }

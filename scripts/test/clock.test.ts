@@ -17,6 +17,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'telemetry/src/': 'durations of spans, in the time of the OpenTelemetry SDK',
   'cli/src/': 'a person waits at a terminal',
   'client/src/': 'reconnects of a real connection',
+  'durable/src/': 'times for a real server',
   'code-mode/src/engine/': 'the time that a thread computes',
   'code-mode/src/sandbox/': 'the time limits of a thread',
   'code-mode/src/worker/': 'the time limits of a thread',

@@ -8,6 +8,7 @@ import * as clientAi from '@provost/client/ai'
 import * as codeMode from '@provost/code-mode'
 import type { CompositeContext } from '@provost/core'
 import * as core from '@provost/core'
+import * as durable from '@provost/durable'
 import * as governance from '@provost/governance'
 import * as policyCommand from '@provost/governance/policy-command'
 import * as guard from '@provost/guard'
@@ -400,6 +401,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   'governance/policy-command': {
     policyCommand: [(more) => policyCommand.policyCommand(['--help'], { print() {}, ...more })],
   },
+  durable: { restateEngine: [(more) => durable.restateEngine({ ingress: 'http://127.0.0.1:1', ...more })] },
   'policy-cedar': {
     cedarRule: [(more) => policyCedar.cedarRule({ policy: '', tools: [note], ...more })],
   },
@@ -477,6 +479,9 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     effectFile: 'no options',
     effectServer: [(more) => testing.effectServer({ knowsKeys: true, ...more })],
     findPostgres: 'no options',
+    findRestate: 'no options',
+    freePorts: 'no options',
+    startRestate: { unchecked: 'Settings of the server are environment variables.' },
     manualClock: [(more) => testing.manualClock({ at: 0, ...more })],
     pauseAt: { unchecked: 'The moment is a number or a name.' },
     runtimeConformance: 'no options',
@@ -544,6 +549,7 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'sessions/postgres': storePostgres,
   governance,
   'governance/policy-command': policyCommand,
+  durable,
   'policy-cedar': policyCedar,
   guard,
   'guard/claude-agent': guardClaude,

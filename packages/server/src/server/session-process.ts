@@ -82,7 +82,9 @@ export function createSessionProcess(
         isRunning,
         yieldOne,
         report: (thrown, sessionId) => report(thrown, sessionId === undefined ? {} : { sessionId }),
-        ...(engine && { wake: (session) => engine.wake(session.id) }),
+        ...(engine && {
+          wake: ({ id, principal }) => engine.wake(id, principal === undefined ? {} : { tenant: principal }),
+        }),
       },
       (id) => host.advance(id),
       { agents: names, room: concurrency },

@@ -233,7 +233,7 @@ test('an engine is woken by deliveries and for deadlines, and finds what the sto
   const server = createServer({ agents: [agent], store, engine, pollMs: 5 })
   onTestFinished(() => server.close())
   // The backstop hands what is due to the engine.
-  await expect.poll(() => wakes).toContainEqual(['s', undefined])
+  await expect.poll(() => wakes).toContainEqual(['s', { tenant: 'local' }])
   const rest = await advance('s')
   expect(rest).toEqual({ rest: 'waits', at: expect.any(Number) })
   const at = rest?.rest === 'waits' ? rest.at : 0

@@ -1,0 +1,2 @@
+export { restateEngine } from './restate-engine.ts'
+export type { RestateEngineOptions, TenantLimit } from './restate-options.ts'
