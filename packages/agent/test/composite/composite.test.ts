@@ -418,9 +418,9 @@ test('calls that a composite does not wait for end with it', async () => {
 test('the time limit of a composite counts the time it runs, and not the time it is parked', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   const pay = payTool()
-  /** Lets time pass while the composite runs. Its timer is set once it has returned its promise. */
+  /** Lets time pass while the composite runs. Its timer is set in the turn in which it returns its promise or resumes. */
   const pass = async (ms: number): Promise<void> => {
-    while (vi.getTimerCount() === 0) await setImmediate()
+    await setImmediate()
     await vi.advanceTimersByTimeAsync(ms)
   }
   const run = async (afterMs: number) => {
@@ -438,8 +438,7 @@ test('the time limit of a composite counts the time it runs, and not the time it
     ])
     const { text } = await agent().run('Go.', {
       async onApproval() {
-        // The composite is parked once its timer is cleared.
-        while (vi.getTimerCount() > 0) await setImmediate()
+        // The composite is parked by now, which clears its timer.
         await vi.advanceTimersByTimeAsync(1_000)
         return 'approve' as const
       },
