@@ -16,8 +16,11 @@ import { createCompositeCall } from './composite-call.ts'
 import { executeCall, startCall } from './execute-call.ts'
 
 /**
- * Runs a batch of calls. `started` commits before a tool starts, and `settled` as soon as it ends. After steering input
- * or an abort no further call starts.
+ * Runs a batch of calls. `started` commits before a tool starts, and `settled` as soon as it ends.
+ *
+ * While steering input is unread, calls without a start in the log are skipped. Calls that have one run to their end, and
+ * the input enters before the next step. After an abort, calls without a start end as aborted. The tools of the others
+ * receive the abort through their signal.
  */
 export async function executeCalls(ctx: RunContext, calls: readonly CallState[]): Promise<void> {
   const { agent, options, inbox, signal } = ctx

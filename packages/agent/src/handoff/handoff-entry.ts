@@ -29,7 +29,10 @@ export function handoffCallsIn(agent: ResolvedAgent, run: RunProgress): readonly
     : [...run.calls.values()].filter(({ part }) => agent.handoffs.has(part.toolName))
 }
 
-/** Returns the entry of a handoff call that is not authorized yet: the first of a step is deferred, all others are skipped. */
+/**
+ * Returns the entry of a handoff call that is not authorized: the first of a step is deferred until the other calls have
+ * ended. All others are skipped, and the first one, too, once the run has reached its limit of handoffs.
+ */
 export function unjudgedHandoff(
   state: SessionState,
   agent: ResolvedAgent,

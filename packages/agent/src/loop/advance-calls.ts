@@ -225,8 +225,9 @@ function withSubject(agent: ResolvedAgent, call: CallState, verdict: Authorizati
 }
 
 /**
- * Returns the calls that need a decision now. The first handoff call is deferred until it is the only open call of its
- * step. Other handoff calls of the step are not taken.
+ * Returns the calls that need a decision now: all planned ones, except handoff calls. The first handoff call of a step is
+ * decided once it is the only open call. Until then it gets an entry that defers it, and the entry that ends the last
+ * other call makes it `planned` again (`reducers/call-reducer.ts`). The other handoff calls of the step are skipped.
  */
 function callsToJudge({ run }: SessionState, agent: ResolvedAgent, calls: readonly CallState[]): readonly CallState[] {
   const planned = calls.filter(({ stage }) => stage === 'planned')

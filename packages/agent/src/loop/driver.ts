@@ -37,8 +37,9 @@ export interface ReadyCall extends ToolCall {
  */
 export interface LoopDriver {
   /**
-   * Returns the inputs that arrived: steering before a step, and also queued messages where the run would end. Steering
-   * during the calls of a step waits for the next one, unless the driver skips the calls. Default: none.
+   * Returns the inputs that arrived: steering before a step, and also queued messages where the run would end. The loop
+   * asks at no other time: a driver that steers during the calls of a step returns results that skip the rest of them.
+   * Default: none.
    */
   takeInputs?(at: 'step' | 'end'): MaybePromise<readonly NewEntry[]>
   callModel(step: ModelStep): MaybePromise<StepOutcome>

@@ -47,7 +47,13 @@ async function driveLoop(ctx: RunContext): Promise<RunStatus> {
   return inSteps(ctx, liveDriver(ctx), (driver) => runLoop({ state, driver, entryAgent, maxSteps, fence, signal }))
 }
 
-/** Returns the driver of a run in this process. */
+/**
+ * Returns the driver of a run in this process. After an abort its methods throw `RunEnding`, except `append`: what has
+ * happened is still recorded. The caller of {@link driveRun} then closes the run.
+ *
+ * - With `drain` the step is completed first: `takeInputs` throws after it, or `awaitDecisions` where the run would wait.
+ * - With `onPendingApprovals: 'hold'`, `awaitDecisions` suspends the run instead.
+ */
 function liveDriver(ctx: RunContext): Driver {
   const { logWriter } = ctx
   return {
