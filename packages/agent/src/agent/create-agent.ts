@@ -137,6 +137,7 @@ export function createAgent<
 
   const agent: Agent<Output, App> = {
     name: first.name,
+    ...(first.description !== undefined && { description: first.description }),
     get registry() {
       return planned().registry
     },

@@ -270,6 +270,8 @@ export interface SessionBeginning {
 /** An agent: immutable and re-entrant, with any number of concurrent runs. */
 export interface Agent<Output = string, App = unknown> extends NeedsContext<App>, Spawnable<Output> {
   readonly name: string
+  /** What it does, for people and other agents. */
+  readonly description?: string
   /** Its tools, where each came from, and which were renamed. */
   readonly registry: ToolRegistry
   /** Artifacts for other agents and for the process that resumes after a crash. */

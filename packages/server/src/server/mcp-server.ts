@@ -1,3 +1,4 @@
+import type { ServerContext } from '@modelcontextprotocol/server'
 import type { AgentStream } from '@provost/agent'
 import type { Principal } from '@provost/core'
 import { displayText, reasonText } from '@provost/core'
@@ -20,9 +21,18 @@ const toolInput = z.object({
     .describe('Session id from an earlier result, to continue that conversation.'),
 })
 
+const toolOutput = z.object({
+  sessionId: z.string().describe('Continues the conversation as `sessionId` of a later call.'),
+  status: z.enum(['completed', 'suspended', 'aborted']),
+})
+
+/** What a call returns: its text, and the fields for programs. */
+type Answer = z.output<typeof toolOutput> & { readonly text: string }
+
 /**
  * Answers an MCP request over streamable HTTP, with each agent as a tool. A call is a run, and a later call can continue
- * its session. The result of a suspended run names what waits for a human: MCP clients cannot approve.
+ * its session. A client that asks for progress receives the steps and the calls of the run; one that cancels the call
+ * stops the run. The result of a suspended run names what waits for a human: MCP clients cannot approve.
  *
  * @throws HttpError 404 if `@modelcontextprotocol/server` is not installed.
  */
@@ -36,18 +46,21 @@ export async function answerMcp(
   const handler = createMcpHandler(
     () => {
       const server = new McpServer({ name: 'provost', version: '1' })
-      for (const { name } of agents) {
-        const description = `Asks the agent ${name}.`
-        server.registerTool(name, { description, inputSchema: toolInput }, async (given) => {
-          try {
-            const text = await call(name, given, principal, setup)
-            return { content: [{ type: 'text', text }] }
-          } catch (thrown) {
-            if (isInternal(thrown)) setup.report(thrown, { request })
-            const { message, hint = '' } = responseStatus(thrown).error
-            return { content: [{ type: 'text', text: `${message} ${hint}`.trim() }], isError: true }
-          }
-        })
+      for (const { name, description = `Asks the agent ${name}.` } of agents) {
+        server.registerTool(
+          name,
+          { description, inputSchema: toolInput, outputSchema: toolOutput },
+          async (given, ctx) => {
+            try {
+              const { text, ...structuredContent } = await call(name, given, principal, setup, ctx)
+              return { content: [{ type: 'text', text }], structuredContent }
+            } catch (thrown) {
+              if (isInternal(thrown)) setup.report(thrown, { request })
+              const { message, hint = '' } = responseStatus(thrown).error
+              return { content: [{ type: 'text', text: `${message} ${hint}`.trim() }], isError: true }
+            }
+          },
+        )
       }
       return server
     },
@@ -61,21 +74,44 @@ async function call(
   { input, sessionId }: z.output<typeof toolInput>,
   principal: Principal,
   { host, allow, accepting }: OperationSetup,
-): Promise<string> {
+  { mcpReq }: ServerContext,
+): Promise<Answer> {
   accepting()
   await allow(principal, sessionId === undefined ? { kind: 'run', agent } : { kind: 'send', sessionId })
   const admitted = host.admit(principal)
   const { live, stream } = await started(host, principal, agent, input, sessionId).finally(admitted)
-  const { status, text, pending, error } = await stream.result
+  const cancel = (): void => void stream.abort()
+  mcpReq.signal.addEventListener('abort', cancel, { once: true })
+  const quiet = reportProgress(live, mcpReq)
+  const { status, text, pending, error } = await stream.result.finally(() => {
+    quiet()
+    mcpReq.signal.removeEventListener('abort', cancel)
+  })
   const session = `\n\n(session ${live.id})`
-  if (status === 'completed') return `${text}${session}`
+  if (status === 'completed') return { sessionId: live.id, status, text: `${text}${session}` }
   if (status === 'failed') {
     if (sessionId === undefined) await host.discard(live.id)
     const { code, message } = host.redaction.error(error.toJSON())
     throw new HttpError(400, { code, message: `${code}: ${message}` })
   }
   const waiting = pending.approvals.map((one) => `${displayText(one.toolName)} (${reasonText(one)})`).join(', ')
-  return `${status === 'suspended' ? `It waits for a human: ${waiting || 'an answer'}.` : 'It was aborted.'}${session}`
+  const said = status === 'suspended' ? `It waits for a human: ${waiting || 'an answer'}.` : 'It was aborted.'
+  return { sessionId: live.id, status, text: `${said}${session}` }
+}
+
+/** Reports the steps and the calls of a run to a client that asked for it. @returns stops reporting. */
+function reportProgress({ feed }: LiveSession, { _meta, notify }: ServerContext['mcpReq']): () => void {
+  const progressToken = _meta?.progressToken
+  if (progressToken === undefined) return () => {}
+  let progress = 0
+  return feed.listen(({ event }) => {
+    if (event.type !== 'step.start' && event.type !== 'tool.execute.start') return
+    const message = event.type === 'step.start' ? `step ${event.step}` : displayText(event.toolName)
+    // A client that has left receives nothing more; its run ends by the signal.
+    notify({ method: 'notifications/progress', params: { progressToken, progress: ++progress, message } }).catch(
+      () => {},
+    )
+  })
 }
 
 async function started(

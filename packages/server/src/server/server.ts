@@ -15,7 +15,7 @@ import { chatOperation } from '../chat/chat-operation.ts'
 import { chatRoutes } from '../chat/chat-routes.ts'
 import { createConnections } from '../http/connections.ts'
 import { HttpError, errorResponse, isInternal } from '../http/http-error.ts'
-import { isRemote } from '../http/local-request.ts'
+import { isLocal, isRemote } from '../http/local-request.ts'
 import { openApiOf } from '../http/openapi.ts'
 import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
@@ -186,11 +186,19 @@ export function createServer(options: ServerOptions): Server {
   }
   for (const one of operations) mount(one, true)
   for (const one of open) mount(one, false)
+  /** Whether a page is this server's own: at its public address, or on this machine at a local one. */
+  function isOwnOrigin(origin: string, request: Request): boolean {
+    const given = URL.parse(origin)
+    if (!given) return false
+    if (options.publicUrl !== undefined && given.origin === new URL(options.publicUrl).origin) return true
+    return isLocal(given.hostname) && isLocal(new URL(request.url).hostname)
+  }
+
   app.all('/mcp', async (context) => {
     const request = context.req.raw
     const origin = request.headers.get('origin')
     // A page of another origin must not act with its visitor's credentials.
-    if (origin !== null && !origins.includes(origin)) throw foreignOrigin()
+    if (origin !== null && !origins.includes(origin) && !isOwnOrigin(origin, request)) throw foreignOrigin()
     const principal = await principalOf(context)
     const wait = rate.take(principal.id)
     if (wait > 0) throw tooFast(wait)
