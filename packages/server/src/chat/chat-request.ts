@@ -46,7 +46,20 @@ export const chatSchema: z.ZodType<ChatBody> = z.looseObject({
   tools: z.record(z.string().min(1).max(200), clientTool).optional().describe('Tools of the page, for a new chat.'),
 })
 
-type UiMessage = z.output<typeof uiMessage>
+/** A message of `useChat`, with fields that the server leaves alone. */
+interface UiMessage {
+  [field: string]: unknown
+  id?: string | undefined
+  role: 'system' | 'user' | 'assistant'
+  parts: { [field: string]: unknown; type: string }[]
+}
+
+/** A tool of the page. */
+interface ClientTool {
+  [field: string]: unknown
+  description?: string | undefined
+  parameters: Record<string, unknown>
+}
 
 /** A request of `useChat`. */
 export interface ChatBody {
@@ -56,7 +69,7 @@ export interface ChatBody {
   trigger?: 'submit-message' | 'regenerate-message' | undefined
   messageId?: string | undefined
   agent?: string | undefined
-  tools?: Record<string, z.output<typeof clientTool>> | undefined
+  tools?: Record<string, ClientTool> | undefined
 }
 
 /** What a request asks for. */
