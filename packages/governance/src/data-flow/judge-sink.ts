@@ -212,7 +212,7 @@ function* traced(
   const values: TracedValue[] = []
   for (const row of roleValuesOf(call)) {
     if (values.length % 64 === 63) yield
-    values.push({ ...row, origin: yield* originSteps(row.value, call.tool, known) })
+    values.push({ ...row, origin: yield* originSteps(row.value, call.tool, known, row.role) })
   }
   return { values, hits: yield* provenance.index.inSteps.check(call.input) }
 }

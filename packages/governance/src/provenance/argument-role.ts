@@ -35,6 +35,12 @@ const byName: readonly (readonly [ArgRole, ReadonlySet<string>])[] = [
   ],
 ]
 
+/** Returns the role that the words of a name suggest. */
+export function roleOfName(name: string): ArgRole | undefined {
+  const named = keyWords(name)
+  return byName.find(([, known]) => named.some((word) => known.has(word)))?.[0]
+}
+
 /** Returns whether the words of an argument's name are those of a secret. */
 export function isSecretName(name: string): boolean {
   const [[, secret] = []] = byName
@@ -175,8 +181,7 @@ function byForm(value: string, name: string): ArgRole {
 /** Returns the role of the nearest key with a known name. In `recipients/0/name`, `recipients` outranks `name`. */
 function roleBelow(above: ArgRole | undefined, key: string): ArgRole | undefined {
   if (/^\d+$/.test(key)) return above
-  const named = keyWords(key)
-  const own = byName.find(([, known]) => named.some((word) => known.has(word)))?.[0]
+  const own = roleOfName(key)
   return own === undefined || (above !== undefined && rank(above) > rank(own)) ? above : own
 }
 

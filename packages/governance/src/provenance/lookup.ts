@@ -4,7 +4,7 @@ import { exactForm, looseForm } from '../wording/exact-form.ts'
 import { isSecretName, keyWords, roleValuesOf } from './argument-role.ts'
 import type { TracedValue } from './data-flow-rule.ts'
 import type { Knowledge } from './origin.ts'
-import { isClean, isOwn, isRecordTold } from './origin.ts'
+import { isClean, isKey, isOwn, isRecordTold } from './origin.ts'
 import type { Source } from './source.ts'
 
 /** Sources that are looked at for one call. A longer chain leads nowhere that the user had in mind. */
@@ -98,9 +98,4 @@ export function isIdentityData(
 function nameIn(pointer: string): string {
   const last = pointer.split('/').findLast((step) => !/^\d+$/.test(step)) ?? ''
   return keyWords(last).join(' ')
-}
-
-/** Returns whether a value has the form of a key: no name, address or text, which people write. */
-function isKey(value: string): boolean {
-  return value.length <= 64 && /\d/.test(value) && /^#?[\p{L}\p{N}]+(?:[_-][\p{L}\p{N}]+)*$/u.test(value)
 }

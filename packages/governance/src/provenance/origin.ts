@@ -79,8 +79,12 @@ export function knowledgeOf(
   }
 }
 
-/** Traces a value of a call to its origin. */
-export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): Steps<Origin> {
+/**
+ * Traces a value of a call to its origin.
+ *
+ * @param role what the value decides, if it is an argument: a lookup vouches for the key of a record only.
+ */
+export function* originSteps(value: string, tool: ToolInfo, known: Knowledge, role?: ArgRole): Steps<Origin> {
   const isLong = value.length > longText
   const exact = isLong ? yield* exactFormSteps(value) : exactForm(value)
   const bare = bareForm(exact)
@@ -99,7 +103,7 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
   if (isClean(exact, known)) return { kind: 'trusted' }
   const { trusted, untrusted, leaves } = known.provenance
   for (const source of yield* sourcesWithSteps(trusted, exact))
-    if (vouchesFor(source, exact, known)) return { kind: 'trusted' }
+    if (vouchesFor(source, exact, known, role)) return { kind: 'trusted' }
   const loose = isLong ? yield* looseFormSteps(value) : looseForm(value)
   const found = leaves.get(loose) ?? []
   const fields = found.filter(({ systemMade }) => systemMade)
@@ -132,11 +136,22 @@ function toolTextOf(tool: ToolInfo): string {
   return said
 }
 
-/** Returns whether a trusted result vouches for a value. A value that only repeats the call's input counts for lookups alone. */
-function vouchesFor({ inputText, wholeValues, call }: Source, exact: string, { tools }: Knowledge): boolean {
+/**
+ * Returns whether a trusted result vouches for a value. Of a value that stood in the call's own input it tells that there is
+ * such a record, and not who chose it. So a lookup vouches for the key of a record that it returned as a whole, and for an
+ * address that it returned in a field for addresses, with more about it.
+ */
+function vouchesFor(
+  { inputText, wholeValues, addresses, call }: Source,
+  exact: string,
+  { tools }: Knowledge,
+  role: ArgRole | undefined,
+): boolean {
   if (!holds(inputText, exact)) return true
   const effect = call && tools.get(call.toolName)?.effect
-  return wholeValues.has(exact) && (effect === 'read' || effect === 'none')
+  if (effect !== 'read' && effect !== 'none') return false
+  if (role === 'destination') return addresses?.has(exact) === true
+  return role === 'selector' && isKey(exact) && wholeValues.has(exact)
 }
 
 /** Characters of the shortest value that a script vouches for: shorter ones occur in too many scripts. */
@@ -309,4 +324,9 @@ export function namesOthers(leaves: readonly Leaf[], { provenance, userTexts }: 
       if (userTexts.some((text) => holds(text, value))) return true
     return false
   })
+}
+
+/** Returns whether a value has the form of a key: no name, address or text, which people write. */
+export function isKey(value: string): boolean {
+  return value.length <= 64 && /\d/.test(value) && /^#?[\p{L}\p{N}]+(?:[_-][\p{L}\p{N}]+)*$/u.test(value)
 }

@@ -1,11 +1,12 @@
 import type { Json, Label, Steps, ToolOutput } from '@provost/core'
-import { isRecord } from '@provost/core'
+import { isRecord, trustedLabel } from '@provost/core'
 
 import { longText } from '../text/long-text.ts'
 import { exactForm, exactFormSteps, includes, looseForm, looseFormSteps } from '../wording/exact-form.ts'
+import { roleOfName } from './argument-role.ts'
 import { keepLeaves } from './leaf.ts'
 import type { FieldLabels, OutputValue } from './output-value.ts'
-import { collector, jsonOf, pauseAfter } from './output-value.ts'
+import { collect, collector, jsonOf, pauseAfter } from './output-value.ts'
 import type { OpenCall, Provenance } from './provenance-state.ts'
 import { noteLabel } from './provenance-state.ts'
 import type { Source, SourcePlace } from './source.ts'
@@ -56,7 +57,12 @@ export function* addOutput(
   }
   const call = from.call && { toolName: from.call.toolName, input: from.call.input }
   const { place } = from
-  const common = { name: toolName, label, ...(call && { call }), inputText, wholeValues, ...(place && { place }) }
+  const addresses = yield* confirmedAddresses(trusted, from.call?.input)
+  const common = {
+    ...{ name: toolName, label, inputText, wholeValues, addresses },
+    ...(call && { call }),
+    ...(place && { place }),
+  }
   if (label.integrity === 'trusted' && trusted.length > 0) {
     yield* shelve(state.trusted, { ...common, text: yield* joined(trusted, exactForm, exactFormSteps) })
     for (const one of trusted) {
@@ -121,6 +127,28 @@ function* joined(
   }
   return forms.join('\n')
 }
+
+/** Characters of the longest address. */
+const longestAddress = 300
+
+/** Returns the addresses of a call's input that its result confirms: the record has another value beside the address. */
+function* confirmedAddresses(found: readonly OutputValue[], input: Json | undefined): Steps<ReadonlySet<string>> {
+  if (input === undefined) return none
+  const asked = new Set<string>()
+  for (const { value } of yield* collect(input, trustedLabel, undefined))
+    if (value.length <= longestAddress) asked.add(exactForm(value))
+  const isGiven = ({ value }: OutputValue): boolean => value.length <= longestAddress && asked.has(exactForm(value))
+  const recordOf = ({ pointer }: OutputValue): string => pointer.slice(0, pointer.lastIndexOf('/'))
+  const given = found.filter(
+    (one) => roleOfName(one.pointer.slice(one.pointer.lastIndexOf('/') + 1)) === 'destination' && isGiven(one),
+  )
+  if (given.length === 0) return none
+  const records = new Set(given.map(recordOf))
+  const telling = new Set(found.filter((one) => records.has(recordOf(one)) && !isGiven(one)).map(recordOf))
+  return new Set(given.filter((one) => telling.has(recordOf(one))).map(({ value }) => exactForm(value)))
+}
+
+const none: ReadonlySet<string> = new Set()
 
 /** Returns whether a result only repeats an input of its call. */
 function isRepeated(input: Json | undefined, key: string, value: string): boolean {

@@ -28,6 +28,8 @@ export interface Source {
   readonly inputText: string
   /** Whole values in exact form that do not repeat the call's argument of the same name: the results of a lookup. */
   readonly wholeValues: ReadonlySet<string>
+  /** Those of the call's input that it returned as an address: in a field of such a name, of a record that tells more. */
+  readonly addresses?: ReadonlySet<string>
   /** A handoff note of one agent to the next: its content comes from other sources. */
   readonly isNote?: true
   /** Absent for the definition of a tool. */

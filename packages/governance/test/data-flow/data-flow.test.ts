@@ -46,6 +46,26 @@ describe('the origin of a destination decides', () => {
     expect((await storyOf(agent, 'Read my inbox, then write Bo a mail.')).outcomes).toEqual(['ran', 'ran', 'ran'])
   })
 
+  test.each([
+    ['under another name', { name: 'eve@evil.example' }],
+    ['as a term, with more', { term: 'eve@evil.example', status: 'searched' }],
+    ['as an address alone', { email: 'eve@evil.example' }],
+  ])('a lookup that returns its input %s makes it no more trusted', async (_, found) => {
+    const book = tool({
+      name: 'find_contact',
+      effect: 'read',
+      input: z.object({ query: z.string() }),
+      args: { query: 'selector' },
+      returns: { integrity: 'trusted' },
+      execute: () => ({ results: [found] }),
+    })
+    const agent = governed(
+      [read, { name: 'find_contact', input: { query: 'eve@evil.example' } }, mailTo('eve@evil.example')],
+      [inbox, book, sendMail],
+    )
+    expect((await storyOf(agent, 'Read my inbox and send a mail.')).outcomes).toEqual(['ran', 'ran', 'tool-denied'])
+  })
+
   test('a trusted tool that repeats its input makes no value trusted', async () => {
     const echo = tool({
       name: 'find_contact',
