@@ -93,7 +93,7 @@ export interface CompositeCall {
   readonly call: CallState
   /** Aborts the call and everything that it starts. */
   readonly signal: AbortSignal
-  /** All its operations wait for outside input. */
+  /** All its operations in this process wait for outside input. The log records it once the batch is over. */
   readonly parked: boolean
   /** Detached: the process that resumes the run starts it again. It writes nothing more. */
   readonly detached: boolean
