@@ -13,7 +13,7 @@ import type { Checker, Symbol as Declared, Project } from 'typescript/unstable/s
 
 interface Manifest {
   readonly name: string
-  readonly publishConfig: { readonly exports: Readonly<Record<string, { readonly types?: string }>> }
+  readonly exports: Readonly<Record<string, { readonly types?: string }>>
 }
 
 /** A published entry: the name that users import, its built declarations, and the folder of its package. */
@@ -30,9 +30,9 @@ function publicEntries(): readonly Entry[] {
   return globSync('packages/*/package.json', { cwd: root })
     .toSorted((a, b) => a.localeCompare(b))
     .flatMap((path) => {
-      const { name, publishConfig } = JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest
+      const { name, exports } = JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest
       const folder = join(root, dirname(path))
-      return Object.entries(publishConfig.exports).flatMap(([entry, { types }]) =>
+      return Object.entries(exports).flatMap(([entry, { types }]) =>
         types === undefined || entry === './internal'
           ? []
           : [{ name: join(name, entry), file: join(folder, types), folder }],

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import process from 'node:process'
 
 import { exitCodes } from './command/command.ts'
@@ -36,7 +36,7 @@ export async function main(args: readonly string[]): Promise<void> {
 
 async function execute(args: readonly string[]): Promise<number> {
   const [name = '--help', ...rest] = args
-  if (name === '--version' || name === '-v') return print(`${version()}\n`)
+  if (name === '--version' || name === '-v') return print(`${await version()}\n`)
   if (name === '--help' || name === '-h') return print(overview(commands))
   const isHelp = name === 'help'
   const [wanted, ...others] = isHelp ? rest : [name, ...rest]
@@ -68,9 +68,9 @@ function print(text: string): number {
   return exitCodes.ok
 }
 
-function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : ''
+async function version(): Promise<string> {
+  const { default: manifest } = await import('../package.json', { with: { type: 'json' } })
+  return manifest.version
 }
 
 /** Writes an error as `code: message` with its hint, or as a JSON line. */

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { main } from '@provost/cli'
+import { main } from '#cli'
 
 await main(process.argv.slice(2))

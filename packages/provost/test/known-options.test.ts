@@ -95,6 +95,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     append: 'no options',
     hostileKeyIn: { unchecked: 'Two limits that the packages themselves give.' },
     isCallTo: 'no options',
+    lazily: 'no options',
     isEventType: 'no options',
     isPromise: 'no options',
     isRecord: 'no options',

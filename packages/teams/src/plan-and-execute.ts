@@ -1,6 +1,6 @@
 import type { Orchestrator, OrchestratorRun, StepOptions } from '@provost/agent'
 import type { DefinedEvent, KnownKeys, Message, ModelSpec, ToolInfo, ToolResult } from '@provost/core'
-import { ProvostError, checkOptions, defineEvent, textOf } from '@provost/core'
+import { lazily, ProvostError, checkOptions, defineEvent, textOf } from '@provost/core'
 import { checkModel } from '@provost/provider'
 import { z } from 'zod'
 
@@ -52,14 +52,16 @@ export const planEvents: {
 
 const mostSteps = 30
 const longestStep = 2000
-const plan = z.object({
-  steps: z
-    .array(z.string())
-    .refine(
-      (steps) => steps.length <= mostSteps && steps.every(({ length }) => length > 0 && length <= longestStep),
-      `at most ${mostSteps} steps, each of 1 to ${longestStep} characters`,
-    ),
-})
+const plan = lazily(() =>
+  z.object({
+    steps: z
+      .array(z.string())
+      .refine(
+        (steps) => steps.length <= mostSteps && steps.every(({ length }) => length > 0 && length <= longestStep),
+        `at most ${mostSteps} steps, each of 1 to ${longestStep} characters`,
+      ),
+  }),
+)
 
 /** Bounds the tool catalogue, so that it does not fill the context window of the planner. */
 const mostTools = 100
@@ -95,7 +97,7 @@ export function planAndExecute(options: PlanAndExecuteOptions = {}): Orchestrato
   }
 
   async function makePlan(run: OrchestratorRun, revision: number): Promise<readonly string[]> {
-    const made = await run.object(plan, {
+    const made = await run.object(plan(), {
       tools: [],
       tail: [{ content: `${planning}${catalogue(run.tools)}` }],
       ...(planner !== undefined && { model: planner }),

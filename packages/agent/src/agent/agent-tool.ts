@@ -1,5 +1,5 @@
 import type { AnySchema, Part, RunResult, Spawnable, Tool } from '@provost/core'
-import { checkFilter, longestTimerMs, textOf, toJson } from '@provost/core'
+import { checkFilter, lazily, longestTimerMs, textOf, toJson } from '@provost/core'
 import { rich, tool } from '@provost/tools'
 import { z } from 'zod'
 
@@ -21,7 +21,7 @@ export function agentTool(
   const made = tool({
     name,
     description,
-    input: input ?? (inputFilter ? taskBeside : taskAlone),
+    input: input ?? (inputFilter ? taskBeside() : taskAlone()),
     composite: true,
     // The effects of the child are those of its own calls, which are authorized.
     effect: 'none',
@@ -42,8 +42,10 @@ export function agentTool(
   return made
 }
 
-const taskAlone = taskSchema('All that the agent has to know: it sees nothing else.')
-const taskBeside = taskSchema('What the agent is to do. It sees some of this conversation, but not who asks it or why.')
+const taskAlone = lazily(() => taskSchema('All that the agent has to know: it sees nothing else.'))
+const taskBeside = lazily(() =>
+  taskSchema('What the agent is to do. It sees some of this conversation, but not who asks it or why.'),
+)
 
 function taskSchema(about: string): AnySchema {
   return z.object({ task: z.string().describe(about) })

@@ -1,4 +1,5 @@
 import type { Compensation, CompositeContext, ImpossibleEffect, UndoneEffect } from '@provost/core'
+import { lazily } from '@provost/core'
 import { endEffect } from '@provost/sessions'
 import { tool } from '@provost/tools'
 import { z } from 'zod'
@@ -36,7 +37,7 @@ export async function compensateSession(work: CompensationWork): Promise<Compens
       async (): Promise<CompensationPlan> => plan ?? (await planCompensation(store, session.id, log, known, since)),
     )
     impossible = made.impossible
-    const asked = await ctx.call(approval, { effects: made.effects.map(shown) }, { key: 'approval' })
+    const asked = await ctx.call(approval(), { effects: made.effects.map(shown) }, { key: 'approval' })
     if (asked.outcome !== 'ok') return { status: 'denied', undone, impossible, reason: reasonOf(asked) }
     const approved = new Set(asked.value)
     for (const [index, planned] of made.effects.entries()) {
@@ -63,7 +64,7 @@ export async function compensateSession(work: CompensationWork): Promise<Compens
       {
         name: compensationName,
         agent: agent.options,
-        tools: [approval, ...known.undoing],
+        tools: [approval(), ...known.undoing],
         store,
         within: { session, same },
         signal,
@@ -90,22 +91,23 @@ function shown({ effect, callId, toolName, input, output }: PlannedUndo): Row {
   return { effect, callId, toolName, input: withoutTokens(input), output }
 }
 
-const row = z.object({
-  effect: z.string(),
-  callId: z.string(),
-  toolName: z.string(),
-  input: z.unknown(),
-  output: z.unknown(),
-})
-
 /** Asks a human about all effects at once. The human may strike effects from the list. */
-const approval = tool({
-  name: 'approve_compensation',
-  title: 'Undo effects',
-  input: z.object({ effects: z.array(row) }),
-  effect: 'none',
-  needsApproval: ({ effects }) => ({ reason: `Undo ${effects.length} effects, the last one first?` }),
-  execute: ({ effects }) => effects.map(({ effect }) => effect),
+const approval = lazily(() => {
+  const row = z.object({
+    effect: z.string(),
+    callId: z.string(),
+    toolName: z.string(),
+    input: z.unknown(),
+    output: z.unknown(),
+  })
+  return tool({
+    name: 'approve_compensation',
+    title: 'Undo effects',
+    input: z.object({ effects: z.array(row) }),
+    effect: 'none',
+    needsApproval: ({ effects }) => ({ reason: `Undo ${effects.length} effects, the last one first?` }),
+    execute: ({ effects }) => effects.map(({ effect }) => effect),
+  })
 })
 
 function reasonOf({ outcome, error, output }: Awaited<ReturnType<CompositeContext['call']>>): string {

@@ -1,5 +1,5 @@
 import type { CompensationContext, Json, Tool } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import { lazily, ProvostError } from '@provost/core'
 import { parseInput, tool } from '@provost/tools'
 import { z } from 'zod'
 
@@ -45,14 +45,14 @@ export function undoKey(call: { readonly log: string; readonly callId: string })
   return `${call.log} ${call.callId}`
 }
 
-const undone = z.object({ effect: z.string(), input: z.unknown(), output: z.unknown() })
+const undone = lazily(() => z.object({ effect: z.string(), input: z.unknown(), output: z.unknown() }))
 
 function undoTool(agent: string, toolName: string, of: Tool): Tool {
   const { compensate, timeoutMs, secrets, executionMode } = of['~tool']
   return tool({
     name: undoName(agent, toolName),
     title: `Undo ${of.title ?? toolName}`,
-    input: undone,
+    input: undone(),
     effect: of.effect,
     executionMode,
     ...(Number.isFinite(timeoutMs) && { timeoutMs }),

@@ -1,5 +1,7 @@
 import { domainToUnicode } from 'node:url'
 
+import { lazily } from '@provost/core'
+
 /** An address within a text: a mail address, a web address or a host. */
 export interface Address {
   /** As written. */
@@ -14,15 +16,16 @@ export interface Address {
   readonly userinfo?: string
 }
 
-/** Long enough for any address; each piece is bounded, so that the search is linear. */
-const mail =
-  /([^\s@<>()[\]{},;:"'`]{1,64})@((?:[\p{L}\p{M}\p{N}-]{1,63}[.\u3002\uFF61]){1,8}[\p{L}\p{M}\p{N}-]{2,63})/gu
-const web = /\b[a-z][a-z\d+.-]{1,20}:\/\/([^\s/?#<>"'`]{1,300})/giu
-const host =
-  /(?<![@\p{L}\p{M}\p{N}._/-])(?:[\p{L}\p{M}\p{N}-]{1,63}[.\u3002\uFF61]){1,8}[\p{L}\p{M}\p{N}-]{2,63}(?![@\p{L}\p{M}\p{N}])/gu
+/** Long enough for any address; each piece is bounded, so that the search is linear. Made late: the classes are large. */
+const patterns = lazily(() => ({
+  mail: /([^\s@<>()[\]{},;:"'`]{1,64})@((?:[\p{L}\p{M}\p{N}-]{1,63}[.\u3002\uFF61]){1,8}[\p{L}\p{M}\p{N}-]{2,63})/gu,
+  web: /\b[a-z][a-z\d+.-]{1,20}:\/\/([^\s/?#<>"'`]{1,300})/giu,
+  host: /(?<![@\p{L}\p{M}\p{N}._/-])(?:[\p{L}\p{M}\p{N}-]{1,63}[.\u3002\uFF61]){1,8}[\p{L}\p{M}\p{N}-]{2,63}(?![@\p{L}\p{M}\p{N}])/gu,
+}))
 
 /** Returns the addresses in a text, at most `most`. */
 export function addressesIn(text: string, most: number): readonly Address[] {
+  const { mail, web, host } = patterns()
   const found: Address[] = []
   const add = (written: string, name: string, more: Partial<Address> = {}): void => {
     const plain = name

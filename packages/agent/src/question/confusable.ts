@@ -1,4 +1,4 @@
-import { lookalikes } from '@provost/core'
+import { lazily, lookalikes } from '@provost/core'
 
 /** Latin letters and digits that look alike, and pairs that look like one letter. */
 const ascii: readonly (readonly [RegExp, string])[] = [
@@ -21,25 +21,27 @@ export function skeletonOf(text: string): string {
   return form
 }
 
-const scripts: readonly (readonly [string, RegExp])[] = [
-  'Latin',
-  'Cyrillic',
-  'Greek',
-  'Armenian',
-  'Hebrew',
-  'Arabic',
-  'Cherokee',
-  'Coptic',
-  'Devanagari',
-  'Thai',
-  'Georgian',
-  'Han',
-  'Hiragana',
-  'Katakana',
-  'Hangul',
-  'Bopomofo',
-  'Lisu',
-].map((name) => [name, new RegExp(`\\p{Script=${name}}`, 'u')] as const)
+const scripts = lazily(() =>
+  [
+    'Latin',
+    'Cyrillic',
+    'Greek',
+    'Armenian',
+    'Hebrew',
+    'Arabic',
+    'Cherokee',
+    'Coptic',
+    'Devanagari',
+    'Thai',
+    'Georgian',
+    'Han',
+    'Hiragana',
+    'Katakana',
+    'Hangul',
+    'Bopomofo',
+    'Lisu',
+  ].map((name) => [name, new RegExp(`\\p{Script=${name}}`, 'u')] as const),
+)
 
 /** Scripts that one word may mix, as in Japanese, Korean and Chinese. */
 const together: readonly ReadonlySet<string>[] = [
@@ -50,7 +52,7 @@ const together: readonly ReadonlySet<string>[] = [
 
 /** Returns the scripts that one word mixes and that do not belong together; undefined for any other word. */
 export function mixedScripts(word: string): readonly string[] | undefined {
-  const used = scripts.flatMap(([name, letters]) => (letters.test(word) ? [name] : []))
+  const used = scripts().flatMap(([name, letters]) => (letters.test(word) ? [name] : []))
   if (used.length < 2 || together.some((set) => used.every((name) => set.has(name)))) return undefined
   return used
 }

@@ -1,8 +1,3 @@
-import { readFile, realpath } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
-
 import type { ThreadIsolation } from '@provost/core'
 import { threadFlags } from '@provost/core'
 import { Piscina } from 'piscina'
@@ -11,6 +6,7 @@ import { engineExports, memoryImport } from '../engine/engine-exports.ts'
 import type { EngineCode } from '../engine/quickjs.ts'
 import { trimWasm } from '../engine/wasm-trim.ts'
 import type { Limits } from './limits.ts'
+import { sandboxProgram } from './sandbox-program.ts'
 import { type FromWorker, ring, type Task } from './task.ts'
 import { workQueue } from './work-queue.ts'
 import { type WorkerChannel, openWorkerChannel, type Serving } from './worker-channel.ts'
@@ -41,24 +37,9 @@ export interface Assignment {
   cancel(): void
 }
 
-/** Not `import.meta.url` itself, from which bundlers would take the file for one of theirs. */
-const here = import.meta.url
-const extension = here.endsWith('.ts') ? '.ts' : '.js'
-const worker = new URL(`./sandbox.worker${extension}`, here)
-
-/** Folders from which a worker reads its own code. All other files are closed to it. */
-async function ownFolders(): Promise<string[]> {
-  const entry = (name: string) => dirname(dirname(fileURLToPath(import.meta.resolve(name))))
-  const folders = [dirname(dirname(fileURLToPath(worker))), entry('piscina'), entry('acorn')]
-  return [...new Set([...folders, ...(await Promise.all(folders.map((folder) => realpath(folder))))])]
-}
-
-/** Put together, because a bundler takes the literal name for a module of its own. */
-const engineFile = ['quickjs-wasi', 'quickjs.wasm'].join('/')
 let compiled: Promise<EngineCode> | undefined
 
-async function compile(): Promise<EngineCode> {
-  const engine = await readFile(createRequire(import.meta.url).resolve(engineFile))
+async function compile(engine: Uint8Array): Promise<EngineCode> {
   const { bytes, pages } = trimWasm(engine, engineExports, memoryImport)
   return { wasm: await WebAssembly.compile(Buffer.from(bytes)), pages }
 }
@@ -70,10 +51,11 @@ export async function openPool(
   isolation: ThreadIsolation,
   followsValues: boolean = false,
 ): Promise<WorkerPool> {
-  const execArgv = [...threadFlags(isolation, await ownFolders(), 'codeMode')]
-  const code = await (compiled ??= compile())
+  const { filename, folders, engine } = await sandboxProgram()
+  const execArgv = [...threadFlags(isolation, folders, 'codeMode')]
+  const code = await (compiled ??= compile(engine))
   const pool = new Piscina<Serving | 'prepare', void>({
-    filename: worker.href,
+    filename,
     minThreads: workers,
     maxThreads: workers,
     env: {},

@@ -1,3 +1,4 @@
+import { lazily } from '@provost/core'
 import { z } from 'zod'
 
 import type { Check, Schema } from './check.ts'
@@ -41,21 +42,22 @@ function charactersIn(value: string, { work }: Check): number {
 /** No value of a format is longer. */
 const longestFormal = 2_000
 
-function parsedBy(schema: z.ZodType): (value: string) => boolean {
-  return (value) => schema.safeParse(value).success
+function parsedBy(make: () => z.ZodType): (value: string) => boolean {
+  const schema = lazily(make)
+  return (value) => schema().safeParse(value).success
 }
 
 /** Formats that are checked. Others are annotations. */
 const formats: Readonly<Record<string, (value: string) => boolean>> = {
-  date: parsedBy(z.iso.date()),
-  'date-time': parsedBy(z.iso.datetime({ offset: true })),
+  date: parsedBy(() => z.iso.date()),
+  'date-time': parsedBy(() => z.iso.datetime({ offset: true })),
   time: (value) =>
     /^(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i.test(value),
   email: (value) => /^[^\s@]+@[^\s@]+$/.test(value),
   uri: (value) => /^[a-z][a-z\d+.-]*:/i.test(value) && URL.canParse(value),
   uuid: (value) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value),
-  ipv4: parsedBy(z.ipv4()),
-  ipv6: parsedBy(z.ipv6()),
+  ipv4: parsedBy(() => z.ipv4()),
+  ipv6: parsedBy(() => z.ipv6()),
 }
 
 export function fitsNumber(schema: Schema, value: number, { issues }: Check, place: Place | undefined): boolean {

@@ -1,5 +1,5 @@
 import type { Label, SessionAccess, Tool, ToolContext } from '@provost/core'
-import { ProvostError, untrustedLabel } from '@provost/core'
+import { lazily, ProvostError, untrustedLabel } from '@provost/core'
 import { z } from 'zod'
 
 import { rich } from '../definition/rich.ts'
@@ -33,15 +33,17 @@ export interface ReadResultInput {
   readonly lines?: Range | undefined
 }
 
-const position = z.int().min(0)
-const input = z.object({
-  handle: z.string().min(1).max(4096).describe('As a result gave it.'),
-  bytes: z
-    .object({ from: position.default(0).describe('From 0.'), to: position.optional().describe('Exclusive.') })
-    .optional(),
-  lines: z
-    .object({ from: position.default(1).describe('From 1.'), to: position.optional().describe('Inclusive.') })
-    .optional(),
+const input = lazily(() => {
+  const position = z.int().min(0)
+  return z.object({
+    handle: z.string().min(1).max(4096).describe('As a result gave it.'),
+    bytes: z
+      .object({ from: position.default(0).describe('From 0.'), to: position.optional().describe('Exclusive.') })
+      .optional(),
+    lines: z
+      .object({ from: position.default(1).describe('From 1.'), to: position.optional().describe('Inclusive.') })
+      .optional(),
+  })
 })
 
 /**
@@ -58,7 +60,7 @@ export function readResultTool(readers: ResultReaders = {}): Tool<ReadResultInpu
     effect: external ? 'egress' : 'read',
     idempotent: true,
     modelOnly: true,
-    input,
+    input: input(),
     args: { handle: 'selector' },
     // The limit of its own results is higher than any slice.
     maxResultTokens: 4 * maxSliceBytes,

@@ -1,0 +1,2 @@
+// Provost's policies around a model call or an agent of another library.
+export * from '@provost/guard'

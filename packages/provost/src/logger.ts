@@ -1,0 +1,3 @@
+// A logger that redacts secrets. Needs the package pino.
+export { createLogger } from '@provost/telemetry'
+export type { LoggerOptions } from '@provost/telemetry'

@@ -1,0 +1,143 @@
+import { globSync, readFileSync, rmSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, join } from 'node:path'
+
+import { rolldown } from 'rolldown'
+import type { InputOptions, OutputChunk } from 'rolldown'
+
+import { inAscii } from './ascii.ts'
+import { throughBarrels } from './barrels.ts'
+import { hidingPeers } from './hidden-peers.ts'
+import { inlineSandbox, isOfThreads } from './inline-sandbox.ts'
+import type { Manifest, Part } from './workspace.ts'
+import { entriesOf, readManifest, readParts, root } from './workspace.ts'
+
+const folder = join(root, 'packages/provost')
+
+/** Declarations have the other comments. */
+const comments = { legal: true, annotation: true, jsdoc: false }
+
+/** Finds `new URL(`./NAME${extension}`, here)`: programs that are started from files of their own. */
+const started = /new URL\(`\.\/(?<name>[\w./-]+)\$\{extension\}`, here\)/gu
+
+/** The entries of `provost`, those of its parts below `parts`, and programs that are started, with what starts them. */
+function inputs(manifest: Manifest, parts: readonly Part[]): Readonly<Record<string, string>> {
+  const own = entriesOf(manifest).map((entry) => [entry, join(folder, `src/${entry}.ts`)])
+  const ofParts = parts.flatMap((part) =>
+    [...new Set([...entriesOf(part.manifest), ...startedIn(part.folder)])].map((entry) => [
+      `parts/${part.name}/${entry}`,
+      join(part.folder, `src/${entry}.ts`),
+    ]),
+  )
+  return Object.fromEntries([...own, ...ofParts]) as Readonly<Record<string, string>>
+}
+
+function startedIn(part: string): readonly string[] {
+  return globSync('**/*.ts', { cwd: join(part, 'src') }).flatMap((file) => {
+    const programs = [...readFileSync(join(part, 'src', file), 'utf8').matchAll(started)]
+    return programs.flatMap(({ groups }) => [file.replace(/\.ts$/u, ''), join(dirname(file), groups?.['name'] ?? '')])
+  })
+}
+
+/** What stays an import: what `provost` installs or leaves to its users. Other libraries become part of the build. */
+function isExternal(
+  { dependencies, peerDependencies }: Manifest,
+  parts: readonly Part[],
+): (id: string, importer: string | undefined) => boolean {
+  const installed = new Set([...Object.keys(dependencies ?? {}), ...Object.keys(peerDependencies ?? {})])
+  const own = new Set(parts.map((part) => part.manifest.name))
+  return (id, importer) => {
+    if (id.startsWith('node:') || builtinModules.includes(id)) return !isOfThreads(id, importer)
+    const [, name = ''] = /^((?:@[^/]+\/)?[^/]+)/u.exec(id) ?? []
+    return installed.has(name) || (name.startsWith('@provost/') && !own.has(name))
+  }
+}
+
+function options(manifest: Manifest, parts: readonly Part[], input: Readonly<Record<string, string>>): InputOptions {
+  return {
+    cwd: root,
+    input,
+    platform: 'node',
+    preserveEntrySignatures: 'allow-extension',
+    plugins: [inlineSandbox(), throughBarrels(), hidingPeers(manifest), inAscii()],
+    resolve: { conditionNames: ['@provost/source', 'import', 'node', 'default'] },
+    external: isExternal(manifest, parts),
+    treeshake: { moduleSideEffects: [{ test: /\/packages\/[\w-]+\/src\//u, sideEffects: false }] },
+  }
+}
+
+/** Bundles one entry of `provost` alone. */
+async function buildEntry(manifest: Manifest, parts: readonly Part[], entry: string): Promise<readonly OutputChunk[]> {
+  const bundle = await rolldown(options(manifest, parts, { entry: join(folder, `src/${entry}.ts`) }))
+  const { output } = await bundle.generate({ format: 'es', comments })
+  await bundle.close()
+  return output.filter((one) => one.type === 'chunk')
+}
+
+/** Returns the files that an entry loads when it is imported. */
+async function reachedBy(manifest: Manifest, parts: readonly Part[], entry: string): Promise<ReadonlySet<string>> {
+  const chunks = await buildEntry(manifest, parts, entry)
+  const loaded = chunks.filter(({ isEntry, fileName }) => isEntry || chunks[0]?.imports.includes(fileName))
+  return new Set(loaded.flatMap(({ modules }) => Object.keys(modules)))
+}
+
+/** What an entry leads to. */
+export interface EntryGraph {
+  /** Folders of the packages whose code it loads. */
+  readonly packages: readonly string[]
+  readonly bytes: number
+  readonly libraries: { readonly loaded: readonly string[]; readonly later: readonly string[] }
+  readonly builtins: readonly string[]
+}
+
+/** Returns what an entry of `provost`, such as `index`, loads when it is imported, and the libraries it may load later. */
+export async function graphOf(entry: string): Promise<EntryGraph> {
+  const chunks = await buildEntry(readManifest(folder), readParts(), entry)
+  const first = chunks.filter(({ isEntry, fileName }) => isEntry || chunks[0]?.imports.includes(fileName))
+  const names = new Set(chunks.map(({ fileName }) => fileName))
+  const outside = (list: readonly string[]): string[] => list.filter((name) => !names.has(name))
+  const loaded = new Set(outside(first.flatMap(({ imports }) => imports)))
+  const all = new Set(outside(chunks.flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])))
+  const isBuiltin = (name: string): boolean => name.startsWith('node:')
+  const files = first.flatMap(({ modules }) => Object.keys(modules))
+  return {
+    packages: [...new Set(files.flatMap((file) => /\/packages\/([\w-]+)\/src\//u.exec(file)?.[1] ?? []))],
+    bytes: first.reduce((sum, { code }) => sum + Buffer.byteLength(code), 0),
+    libraries: {
+      loaded: [...loaded].filter((name) => !isBuiltin(name)).toSorted(),
+      later: [...all].filter((name) => !loaded.has(name) && !isBuiltin(name)).toSorted(),
+    },
+    builtins: [...loaded].filter(isBuiltin),
+  }
+}
+
+/**
+ * Bundles `provost` with all of its parts into `packages/provost/dist`. Nothing exists twice there: `provost`, its
+ * entries and the packages `@provost/*`, which re-export from it, share the same chunks.
+ *
+ * @returns the chunks.
+ */
+export async function buildAll(): Promise<readonly OutputChunk[]> {
+  const manifest = readManifest(folder)
+  const parts = readParts()
+  const sources = inputs(manifest, parts)
+  // What the client loads runs in a browser; the rest of a plain agent is one chunk more.
+  const [client, agent] = await Promise.all([reachedBy(manifest, parts, 'client'), reachedBy(manifest, parts, 'index')])
+  rmSync(join(folder, 'dist'), { recursive: true, force: true })
+  const bundle = await rolldown(options(manifest, parts, sources))
+  const { output } = await bundle.write({
+    dir: join(folder, 'dist'),
+    format: 'es',
+    comments,
+    chunkFileNames: 'chunks/[name]-[hash].js',
+    codeSplitting: {
+      includeDependenciesRecursively: false,
+      groups: [
+        { name: 'client', test: (id) => client.has(id), priority: 2 },
+        { name: 'agent', test: (id) => agent.has(id), priority: 1 },
+      ],
+    },
+  })
+  await bundle.close()
+  return output.filter((one) => one.type === 'chunk')
+}
