@@ -1,13 +1,15 @@
 import type { Json } from '@provost/core'
 
 import { brief, differenceOf, evidenceOf, grantsOf, shown } from '../evidence/decision-evidence.ts'
+import { keyWords } from '../provenance/argument-role.ts'
 import { allowedCalls } from '../provenance/contract.ts'
 import type { Grant, Prohibition } from '../provenance/contract.ts'
 import type { Sink, TracedValue } from '../provenance/data-flow-rule.ts'
+import { isForeign } from '../provenance/definition.ts'
 import { isDesignated } from '../provenance/origin.ts'
 import { longText } from '../text/long-text.ts'
 import { exactForm, holds, looseForm, wordsOf } from '../wording/exact-form.ts'
-import { isTainted } from './intent-preset.ts'
+import { isFetch, isTainted } from './intent-preset.ts'
 
 /** Why a call exceeds the contract, and the clause that comes nearest. */
 export interface Excess {
@@ -29,7 +31,7 @@ export function excessOf(sink: Sink): Excess | undefined {
     }
   }
   if (!isTainted(sink)) return undefined
-  return tooManyCalls(sink) ?? otherValue(sink) ?? otherAmount(sink) ?? otherDetail(sink)
+  return tooManyCalls(sink) ?? repeatedCall(sink) ?? otherValue(sink) ?? otherAmount(sink) ?? otherDetail(sink)
 }
 
 /** Returns the prohibition that a call violates. */
@@ -50,6 +52,22 @@ function tooManyCalls(sink: Sink): Excess | undefined {
   return {
     reason: `the user asked for ${allowed === 1 ? 'one call' : `${allowed} calls`} of ${sink.call.tool.name}, and this is call ${used + 1}`,
     evidence: differenceOf(sink, { differs: `call ${used + 1} of ${allowed}` }),
+  }
+}
+
+/** First words of the names of tools that bring something: to do so again changes nothing. */
+const fetching: ReadonlySet<string> = new Set(['get', 'read', 'download', 'fetch', 'open', 'list', 'search', 'view'])
+
+/** Judges a call whose number is open: the same one again does what was done, twice. */
+function repeatedCall(sink: Sink): Excess | undefined {
+  const { contract, call, known, values } = sink
+  const same = contract?.same ?? 0
+  if (same === 0 || known.isApproved || isFetch({ values })) return undefined
+  if (!isForeign(call.tool) && fetching.has(keyWords(call.tool.name)[0] ?? '')) return undefined
+  if (Number.isFinite(allowedCalls(grantsOf(sink)))) return undefined
+  return {
+    reason: `the agent has called ${call.tool.name} with the same arguments before`,
+    evidence: differenceOf(sink, { differs: `call ${same + 1} with the same arguments` }),
   }
 }
 

@@ -153,7 +153,8 @@ function speaksOfPages(address: string, { known, turn }: Sink): boolean {
   )
 }
 
-function isFetch({ values }: Sink): boolean {
+/** Returns whether a call only reads an address. */
+export function isFetch({ values }: Pick<Sink, 'values'>): boolean {
   let urls = 0
   for (const { role, value } of values) {
     if (role === 'destination' && isUrl(value)) urls++

@@ -1,5 +1,5 @@
 import type { HookContext, Message, Steps, ToolCall, ToolInfo } from '@provost/core'
-import { isPromise, isRecord, joinLabels, ProvostError } from '@provost/core'
+import { isPromise, isRecord, joinLabels, ProvostError, toJson } from '@provost/core'
 
 import type { Amounts, SessionCounters } from '../contracts/session-counters.ts'
 import type { CallTerms, ContractOptions, TurnContracts } from '../contracts/turn-contracts.ts'
@@ -13,6 +13,7 @@ import type { DataFlowRule, Implied, RuleAnswer, Sink, TracedValue } from '../pr
 import { knowledgeOf, originSteps } from '../provenance/origin.ts'
 import type { Knowledge } from '../provenance/origin.ts'
 import type { Provenance } from '../provenance/provenance-state.ts'
+import { approvalKey } from '../provenance/provenance-state.ts'
 import { provenanceFold } from '../provenance/provenance.ts'
 import { secretArguments, secretLabel } from '../provenance/secret-argument.ts'
 import { forgetForms } from '../wording/exact-form.ts'
@@ -163,12 +164,14 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
     ...(secrets.length > 0 ? [secretLabel] : []),
   )
   const terms = policy.terms && !isAnswer(call.tool, ctx) ? await policy.turns.termsOf(call.tool, ctx) : undefined
+  const same = `same/${turn.id}/${approvalKey(call.tool.name, '', toJson(call.input))}`
   const amounts = {
     ...amountsOf(policy.rules, call),
     ...Object.fromEntries(terms?.limits.map(({ counter }) => [counter, 1]) ?? []),
+    ...(terms && { [same]: 1 }),
   }
   const counted = policy.counters.reserve(policy.turns.topOf(ctx), call.callId, amounts)
-  const contract = terms && viewOf(terms, call.tool, counted)
+  const contract = terms && { ...viewOf(terms, call.tool, counted), same: counted(same) }
   return {
     call: { ...call, label },
     values,
@@ -188,7 +191,11 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
 }
 
 /** Returns a contract with the calls of a tool that were used, by the limit that is the nearest. */
-function viewOf({ contract, confirmed, limits }: CallTerms, tool: ToolInfo, counted: Sink['counted']): ContractView {
+function viewOf(
+  { contract, confirmed, limits }: CallTerms,
+  tool: ToolInfo,
+  counted: Sink['counted'],
+): Omit<ContractView, 'same'> {
   const left = Math.min(...limits.map(({ counter, calls }) => calls - counted(counter)))
   const allowed = allowedCalls(contract.grants.filter((grant) => grant.tool === tool.name))
   return { contract, confirmed, used: Number.isFinite(left) ? Math.max(0, allowed - left) : 0 }

@@ -50,6 +50,8 @@ export interface ContractView {
   readonly contract: Contract
   /** Calls of the tool that this turn has counted, in all runs of the tree. This call is not among them. */
   readonly used: number
+  /** Those with the same arguments. */
+  readonly same: number
   /** A human has confirmed the contract as a whole, also its doubtful grants. */
   readonly confirmed: boolean
 }

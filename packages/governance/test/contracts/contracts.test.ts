@@ -59,6 +59,12 @@ describe('the number of calls', () => {
     expect(await asks(prompt, read, mail('ann@example.com'), mail('bob@example.com'))).toEqual([])
   })
 
+  test('the same call again is asked about where their number is open', async () => {
+    const prompt = 'Mail each of ann@example.com, bob@example.com what the page says.'
+    const asked = await asks(prompt, read, mail('ann@example.com'), mail('bob@example.com'), mail('ann@example.com'))
+    expect(asked).toMatchObject([{ reason: 'the agent has called send_email with the same arguments before' }])
+  })
+
   test('a call that failed is given back', async () => {
     let times = 0
     const flaky = {
