@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { afterAll, describe, expect, test } from 'vitest'
 
-import { desk, deskFile, ended, makePlace } from './provost-command.ts'
+import { desk, deskFile, ended, full, makePlace } from './provost-command.ts'
 
 const place = makePlace()
 afterAll(() => place.remove())
@@ -23,7 +23,7 @@ async function startLooking(session: string, store: string) {
   return { child, end, looks }
 }
 
-test.each(['SIGINT', 'SIGTERM'] as const)(
+test.skipIf(!full).each(['SIGINT', 'SIGTERM'] as const)(
   'a run that %s stops can be resumed, and ends by that signal',
   async (signal) => {
     const { child, end, looks } = await startLooking(signal, 'stopped.db')
@@ -35,7 +35,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   },
 )
 
-test('a running session can be read, but neither run nor resumed by another process', async () => {
+test.skipIf(!full)('a running session can be read, but neither run nor resumed by another process', async () => {
   const { child, end } = await startLooking('busy', 'busy.db')
   const [shown, again, resumed, decided] = await Promise.all([
     place.provost('show', 'busy', '--store', 'busy.db'),
@@ -51,7 +51,7 @@ test('a running session can be read, but neither run nor resumed by another proc
   expect(decided).toMatchObject({ code: 1, err: expect.stringContaining('unknown-wait') })
 })
 
-test('a run whose reader has gone stops, and gives its session back', async () => {
+test.skipIf(!full)('a run whose reader has gone stops, and gives its session back', async () => {
   const child = place.start(['run', desk, 'look here', '--session', 'piped', '--store', 'piped.db', '--json'])
   const end = ended(child)
   child.stdout?.destroy()
@@ -67,7 +67,7 @@ describe('stdin', () => {
     return ended(child)
   }
 
-  test('run, verify and import read it for -', async () => {
+  test.skipIf(!full)('run, verify and import read it for -', async () => {
     await place.provost('run', desk, 'book it', '--session', 'sent', '--store', 'sent.db')
     const exported = await place.provost('export', 'sent', '--store', 'sent.db')
     const [answered, empty, verified, imported, cut] = await Promise.all([
@@ -91,14 +91,14 @@ describe('a file of agents', () => {
     return name
   }
 
-  test('an error in what it imports is reported with its file and line', async () => {
+  test.skipIf(!full)('an error in what it imports is reported with its file and line', async () => {
     written('throws.mjs', '\n\nthrow new Error("\\u001b[31mboom")')
     const { code, err } = await place.provost('run', written('imports.mjs', `import './throws.mjs'`), 'hi')
     expect(code).toBe(1)
     expect(err).toContain(String.raw`imports.mjs cannot be loaded: \u001b[31mboom (throws.mjs:3)`)
   })
 
-  test('what it logs goes to stderr, and it reads .env: variables that are set stay', async () => {
+  test.skipIf(!full)('what it logs goes to stderr, and it reads .env: variables that are set stay', async () => {
     const source = `export { clerk } from ${JSON.stringify(deskFile)}\nconsole.log(process.env.ONE, process.env.TWO)\n`
     const file = written('logs.ts', source)
     written('.env', 'ONE=from-file\nTWO=from-file\n')
@@ -107,7 +107,7 @@ describe('a file of agents', () => {
     expect(err).toContain('from-file set\n')
   })
 
-  test('dev ends when the file does not exist or the port is taken', async () => {
+  test.skipIf(!full)('dev ends when the file does not exist or the port is taken', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const address = taken.address()
@@ -122,25 +122,31 @@ describe('a file of agents', () => {
   })
 })
 
-test('--trace shows the spans of a run at its end, and a replay of its session needs no trace', async () => {
-  const { code, out, err } = await place.provost('run', desk, 'book it', '--session', 'traced', '--trace')
-  expect({ code, out }).toEqual({ code: 0, out: 'Booked.\n' })
-  const tree = err.slice(err.indexOf('invoke_agent')).replaceAll(/ \d+ ms/g, '')
-  expect(tree).toBe(`invoke_agent desk  completed
+test.skipIf(!full)(
+  '--trace shows the spans of a run at its end, and a replay of its session needs no trace',
+  async () => {
+    const { code, out, err } = await place.provost('run', desk, 'book it', '--session', 'traced', '--trace')
+    expect({ code, out }).toEqual({ code: 0, out: 'Booked.\n' })
+    const tree = err.slice(err.indexOf('invoke_agent')).replaceAll(/ \d+ ms/g, '')
+    expect(tree).toBe(`invoke_agent desk  completed
 ├─ chat scripted-model  tool-calls
 ├─ execute_tool book
 └─ chat scripted-model  stop
 `)
-  const replayed = await place.provost('replay', 'traced', deskFile)
-  expect(replayed).toMatchObject({ code: 0, out: expect.stringMatching(/^Same/) })
-})
+    const replayed = await place.provost('replay', 'traced', deskFile)
+    expect(replayed).toMatchObject({ code: 0, out: expect.stringMatching(/^Same/) })
+  },
+)
 
-test('a session id with control characters is printed as an argument that a shell reads back', async (ctx) => {
-  const id = "a\u001b[2J'\\u{41}\u{e0041}b"
-  const { err } = await place.provost('run', desk, 'refund it', '--session', id, '--store', 'ids.db')
-  expect(err).not.toMatch(/[^\P{C}\n]/u)
-  const [, quoted = ''] = /provost approve (.*) \S+\n/.exec(err) ?? []
-  const shell = spawnSync('bash', ['-c', `printf %s ${quoted}`], { env: { LC_ALL: 'C.UTF-8' }, encoding: 'utf8' })
-  if (shell.error) ctx.skip('bash is not installed')
-  expect(shell.stdout).toBe(id)
-})
+test.skipIf(!full)(
+  'a session id with control characters is printed as an argument that a shell reads back',
+  async (ctx) => {
+    const id = "a\u001b[2J'\\u{41}\u{e0041}b"
+    const { err } = await place.provost('run', desk, 'refund it', '--session', id, '--store', 'ids.db')
+    expect(err).not.toMatch(/[^\P{C}\n]/u)
+    const [, quoted = ''] = /provost approve (.*) \S+\n/.exec(err) ?? []
+    const shell = spawnSync('bash', ['-c', `printf %s ${quoted}`], { env: { LC_ALL: 'C.UTF-8' }, encoding: 'utf8' })
+    if (shell.error) ctx.skip('bash is not installed')
+    expect(shell.stdout).toBe(id)
+  },
+)

@@ -63,3 +63,6 @@ export function ended(child: ChildProcess): Promise<Ended> {
     child.once('close', (code) => resolve({ code, out, err }))
   })
 }
+
+/** Whether all cases run. Each process of a case loads the runtime, so by default few of them start one. */
+export const full: boolean = process.env['PROVOST_TEST_FULL'] === '1'

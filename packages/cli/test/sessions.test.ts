@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { Ended } from './provost-command.ts'
-import { desk, deskFile, ended, makePlace } from './provost-command.ts'
+import { desk, deskFile, ended, full, makePlace } from './provost-command.ts'
 
 /** What a command wrote as JSON lines. */
 const linesOf = (of: Ended | undefined) =>
@@ -47,7 +47,7 @@ test('run --json writes events, one a line, until the end of the run', () => {
   expect(events.at(-1)).toMatchObject({ type: 'agent.end', status: 'completed' })
 })
 
-test('a run that fails ends with exit code 1 and the error on stderr', async () => {
+test.skipIf(!full)('a run that fails ends with exit code 1 and the error on stderr', async () => {
   const { code, out, err } = await place.provost('run', desk, 'fail')
   expect({ code, out }).toEqual({ code: 1, out: '' })
   expect(err).toContain('The model is down.')
@@ -70,29 +70,32 @@ test('a call that another process approves runs once, when the session is resume
   expect(resumed.err).toContain('refund: approve by ann')
 })
 
-test('of several questions one must be named; a denial has a reason, and --agent resumes at once', async () => {
-  const open = await place.provost('approve', 'both')
-  expect(open).toMatchObject({ code: 1, err: expect.stringContaining('has 2 open questions') })
-  const [first = '', second = ''] = open.err.match(/\S+\/approval\/1/g) ?? []
-  const denied = await place.provost('deny', 'both', second, '--reason', 'Over the limit', '--json')
-  expect(JSON.parse(denied.out)).toMatchObject({ sessionId: 'both', id: second, decision: 'deny' })
+test.skipIf(!full)(
+  'of several questions one must be named; a denial has a reason, and --agent resumes at once',
+  async () => {
+    const open = await place.provost('approve', 'both')
+    expect(open).toMatchObject({ code: 1, err: expect.stringContaining('has 2 open questions') })
+    const [first = '', second = ''] = open.err.match(/\S+\/approval\/1/g) ?? []
+    const denied = await place.provost('deny', 'both', second, '--reason', 'Over the limit', '--json')
+    expect(JSON.parse(denied.out)).toMatchObject({ sessionId: 'both', id: second, decision: 'deny' })
 
-  const before = made().length
-  const { code, out, err } = await place.provostWith(
-    records,
-    'approve',
-    'both',
-    first.replace(/,$/, ''),
-    '--agent',
-    deskFile,
-  )
-  expect(code).toBe(0)
-  expect(out).toContain('Both are settled.')
-  expect(made().slice(before)).toEqual(['17'])
-  expect(err).toContain('Over the limit')
-})
+    const before = made().length
+    const { code, out, err } = await place.provostWith(
+      records,
+      'approve',
+      'both',
+      first.replace(/,$/, ''),
+      '--agent',
+      deskFile,
+    )
+    expect(code).toBe(0)
+    expect(out).toContain('Both are settled.')
+    expect(made().slice(before)).toEqual(['17'])
+    expect(err).toContain('Over the limit')
+  },
+)
 
-test('runs lists the sessions of the store, and what waits', async () => {
+test.skipIf(!full)('runs lists the sessions of the store, and what waits', async () => {
   const [all, failed] = await Promise.all([
     place.provost('runs', '--json'),
     place.provost('runs', '--status', 'failed', '--limit', '1'),
@@ -110,7 +113,7 @@ test('runs lists the sessions of the store, and what waits', async () => {
   expect(failed.out).toMatch(/^SESSION +STATUS +AGENT +PRINCIPAL +AGE +WAITS\n\S+ +failed +desk +local +\d+\w\n$/)
 })
 
-test('show marks untrusted text with its source, and no text controls the terminal', async () => {
+test.skipIf(!full)('show marks untrusted text with its source, and no text controls the terminal', async () => {
   const [text, json] = await Promise.all([place.provost('show', 'mail'), place.provost('show', 'mail', '--json')])
   const [, , run] = runs
   expect(text.out).toContain('✓ mail [untrusted: mail] Hello ')
@@ -122,7 +125,7 @@ test('show marks untrusted text with its source, and no text controls the termin
   expect(results[0].output.value).toContain('\u001b[2J\u001b]0;owned\u0007 \u009b31m \u202e')
 })
 
-test('a session is exported, verified, imported as an untrusted record, and replayed', async () => {
+test.skipIf(!full)('a session is exported, verified, imported as an untrusted record, and replayed', async () => {
   const exported = await place.provost('export', 'booked')
   const file = join(place.folder, 'booked.jsonl')
   writeFileSync(file, exported.out)
@@ -145,12 +148,12 @@ test('a session is exported, verified, imported as an untrusted record, and repl
   expect(readFileSync(join(place.folder, 'outside.jsonl'), 'utf8')).not.toContain('principal')
 })
 
-test('a replay with another agent names the first difference', async () => {
+test.skipIf(!full)('a replay with another agent names the first difference', async () => {
   const { code, err } = await place.provost('replay', 'booked', deskFile.replace('desk.ts', 'one-step.ts'))
   expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('replay-differs') })
 })
 
-test('a run whose process was killed is resumed, and repeats only what may be repeated', async () => {
+test.skipIf(!full)('a run whose process was killed is resumed, and repeats only what may be repeated', async () => {
   const looks = join(place.folder, 'looks')
   const count = (): number => readFileSync(looks, { encoding: 'utf8', flag: 'a+' }).split('\n').length - 1
   const hanging = place.start(['run', desk, 'look here', '--session', 'killed'], { LOOKS: looks, HANG: '1' })
