@@ -1,6 +1,6 @@
 import { globSync, readFileSync, rmSync } from 'node:fs'
 import { builtinModules } from 'node:module'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 import { rolldown } from 'rolldown'
 import type { InputOptions, OutputChunk } from 'rolldown'
@@ -123,13 +123,19 @@ export async function buildAll(): Promise<readonly OutputChunk[]> {
   const sources = inputs(manifest, parts)
   // What the client loads runs in a browser; the rest of a plain agent is one chunk more.
   const [client, agent] = await Promise.all([reachedBy(manifest, parts, 'client'), reachedBy(manifest, parts, 'index')])
+  const starters = new Map(
+    parts.flatMap((part) =>
+      startedIn(part.folder).map((path) => [basename(path), `parts/${part.name}/${dirname(path)}`] as const),
+    ),
+  )
   rmSync(join(folder, 'dist'), { recursive: true, force: true })
   const bundle = await rolldown(options(manifest, parts, sources))
   const { output } = await bundle.write({
     dir: join(folder, 'dist'),
     format: 'es',
     comments,
-    chunkFileNames: 'chunks/[name]-[hash].js',
+    // What starts a program beside it stays beside it.
+    chunkFileNames: ({ name }) => `${starters.get(name) ?? 'chunks'}/[name]-[hash].js`,
     codeSplitting: {
       includeDependenciesRecursively: false,
       groups: [
