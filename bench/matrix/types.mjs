@@ -12,7 +12,9 @@ const require = createRequire(import.meta.url)
 const names = Object.keys(require('./package.json').dependencies).filter((name) => /^(@provost\/|provost$)/u.test(name))
 const entries = names.flatMap((name) => {
   const { exports } = require(join(import.meta.dirname, 'node_modules', name, 'package.json'))
-  return Object.keys(exports).flatMap((entry) => (entry.endsWith('.json') || entry.includes('*') ? [] : [join(name, entry)]))
+  return Object.keys(exports).flatMap((entry) =>
+    entry.endsWith('.json') || entry.includes('*') ? [] : [join(name, entry)],
+  )
 })
 const tested = entries.filter((entry) => !withPeers.has(entry) && !entry.endsWith('/internal'))
 writeFileSync('app.ts', tested.map((entry, n) => `export * as part${n} from '${entry}'\n`).join(''))
