@@ -1,4 +1,5 @@
 import type { Rest } from '@provost/core'
+import { longestTimerMs } from '@provost/core'
 
 import { defaultLimits } from '../options/limits.ts'
 import type { Server } from '../options/server.ts'
@@ -36,6 +37,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const report = reporter(options.agents, options.onError)
   const { host, start, close } = createSessionProcess({ ...options, concurrency, limits: defaultLimits }, report)
   let closed: Promise<void> | undefined
+  // The polls alone do not keep the process alive, and a worker may have nothing else.
+  const alive = setInterval(() => {}, longestTimerMs)
   start()
   return {
     get running() {
@@ -48,7 +51,7 @@ export function createWorker(options: WorkerOptions): Worker {
     async close(ending = {}) {
       checkCloseOptions(ending, 'worker.close')
       const { graceMs = 5_000 } = ending
-      closed ??= close(graceMs)
+      closed ??= close(graceMs).finally(() => clearInterval(alive))
       return closed
     },
   }

@@ -1,0 +1,72 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+
+import type { Agent, SessionStore } from 'provost'
+import { createAgent, tool, z } from 'provost'
+import { codeMode } from 'provost/code-mode'
+import { scriptedModel } from 'provost/testing'
+
+/** Milliseconds that each answer of the model takes. */
+export const modelMs = 60
+/** Model steps of a session. */
+export const steps = 6
+
+/**
+ * Returns the agent of the cluster: a session pays by itself, pays after an approval, asks two helpers, and pays from a script. What it
+ * pays is a line in a file, which nothing removes.
+ *
+ * @param outside the file: a line for each effect, its key first.
+ */
+export function clusterDesk(store: SessionStore, outside: string): Agent {
+  const done = (key: string): boolean => existsSync(outside) && readFileSync(outside, 'utf8').includes(`${key} `)
+  const paying = (name: string) =>
+    tool({
+      name,
+      effect: 'write',
+      input: z.object({ amount: z.number() }),
+      needsApproval: ({ amount }) => amount > 50,
+      // A call whose process died is looked up instead of repeated.
+      lookup: (key) => (done(key) ? { output: 'paid' } : undefined),
+      execute(_, { idempotencyKey, session }) {
+        appendFileSync(outside, `${idempotencyKey} ${session.id}\n`)
+        return 'paid'
+      },
+    })
+  const helper = createAgent({
+    name: 'helper',
+    model: scriptedModel([{ text: 'seen', delayMs: modelMs }], { after: 'repeat-last' }),
+  })
+  const research = tool({
+    name: 'research',
+    composite: true,
+    effect: 'none',
+    input: z.object({}),
+    async execute(_, ctx) {
+      const children = ['a', 'b'].map((key) => ({ agent: helper, input: `Look at ${key}.`, key }))
+      const { output } = await ctx.fanOut({ children, mergeStrategy: 'concat' })
+      return output
+    },
+  })
+  const calls = [
+    { name: 'pay', input: { amount: 10 } },
+    { name: 'research', input: {} },
+    { name: 'pay', input: { amount: 80 } },
+    { name: 'code_execute', input: { source: 'return await tools.transfer({ amount: 20 })' } },
+    { name: 'pay', input: { amount: 30 } },
+  ]
+  return createAgent({
+    name: 'desk',
+    model: scriptedModel(
+      [
+        ({ messages }) => {
+          const call = calls[messages.filter(({ role }) => role === 'assistant').length]
+          return { delayMs: modelMs, ...(call ? { toolCalls: [call] } : { text: 'All paid.' }) }
+        },
+      ],
+      { after: 'repeat-last' },
+    ),
+    tools: [paying('pay'), paying('transfer'), research],
+    extensions: [codeMode({ include: ['transfer'] })],
+    leaseMs: 1_500,
+    store,
+  })
+}

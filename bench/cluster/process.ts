@@ -1,0 +1,46 @@
+// A process of the cluster: a worker, or the server. Its settings are in the environment.
+import process from 'node:process'
+
+import type { DurableEngine } from '@provost/core'
+import { restateEngine } from '@provost/durable'
+import { createServer, createWorker, serve } from '@provost/server'
+import { postgresStore } from 'provost/postgres'
+import { sqliteStore } from 'provost/sqlite'
+
+import { clusterDesk } from './desk.ts'
+
+const env = (name: string): string | undefined => process.env[`CLUSTER_${name}`]
+const storeAt = env('STORE') ?? ''
+const store = storeAt.startsWith('postgres:') ? postgresStore(storeAt, { connections: 5 }) : sqliteStore(storeAt)
+const agents = [clusterDesk(store, env('OUTSIDE') ?? '')]
+const [ingress, admin, port, advertise] = [env('INGRESS'), env('ADMIN'), env('PORT'), env('ADVERTISE')]
+const engine: DurableEngine | undefined =
+  ingress === undefined
+    ? undefined
+    : restateEngine({
+        ingress,
+        port: Number(port ?? 0),
+        ...(admin !== undefined && { admin }),
+        ...(advertise !== undefined && { advertise }),
+        onFault: () => {},
+      })
+const onError = (error: unknown): void => {
+  if (env('TRACE') !== undefined) process.stderr.write(`${process.pid} ${String(error)}\n`)
+}
+const shared = { agents, store, onError, ...(engine && { engine }) }
+
+async function end(close: () => Promise<void>): Promise<void> {
+  await close()
+  await store.close()
+  process.exit(0)
+}
+
+if (env('ROLE') === 'server') {
+  const server = createServer({ ...shared, concurrency: 0 })
+  const listening = await serve(server, { port: Number(env('HTTP') ?? 0) })
+  process.once('SIGTERM', () => void end(() => listening.close()))
+} else {
+  const worker = createWorker({ ...shared, concurrency: 32 })
+  process.once('SIGTERM', () => void end(() => worker.close({ graceMs: 10_000 })))
+}
+process.send?.('ready')
