@@ -90,7 +90,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   ],
   memory: ['items', 'store', 'compaction', 'recall'],
   telemetry: ['report', 'attributes', 'spans', 'extension'],
-  'code-mode': ['engine', 'flow', 'worker', 'sandbox', 'tool'],
+  'code-mode': ['engine', 'flow', 'worker', 'sandbox', 'tool', 'planned'],
   server: [
     'options',
     'http',

@@ -2,7 +2,7 @@ export type { Agent, SessionBeginning } from './types/agent.ts'
 export type { AgentStream } from './types/stream.ts'
 export { createAgent } from './agent/create-agent.ts'
 export type { AbortOptions, FollowUps, SendMode, With } from './types/stream.ts'
-export type { AgentOptions } from './types/agent.ts'
+export type { AgentMode, AgentOptions } from './types/agent.ts'
 export type { ResumeOptions, RunOptions } from './types/session.ts'
 export type {
   CompensateOptions,

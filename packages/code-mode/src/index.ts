@@ -9,4 +9,6 @@ export {
   type SandboxStats,
   type ScriptTool,
 } from './sandbox/sandbox-options.ts'
+export { planned, type PlannedOptions } from './planned/planned.ts'
+export type { Endorsement, Endorsements } from './planned/script-helpers.ts'
 export { codeMode, type CodeModeOptions } from './tool/code-mode.ts'

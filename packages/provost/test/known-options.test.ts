@@ -385,6 +385,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
         return governance.policyTestText(policyTest, { values: true, ...more })
       },
     ],
+    roleValuesOf: 'no options',
     protocolGuard: [(more) => governance.protocolGuard({ onViolation: 'deny', ...more })],
     reportPolicy: [(more) => governance.reportPolicy([], { agents: [desk], ...more })],
     sanitizeInbound: [(more) => governance.sanitizeInbound({ policy: 'flag', ...more })],
@@ -429,6 +430,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       (more) => codeMode.codeMode({ frozen: true, ...more }),
       (more) => codeMode.codeMode({ limits: { cpuMs: 1, ...more } }),
     ],
+    planned: [(more) => codeMode.planned({ workers: 1, ...more })],
     createSandbox: [
       (more) => codeMode.createSandbox({ workers: 1, ...more }),
       (more) => codeMode.createSandbox({ limits: { cpuMs: 1, ...more } }),

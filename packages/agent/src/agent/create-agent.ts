@@ -33,6 +33,7 @@ import type {
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunHandle } from '../types/run-context.ts'
 import type { Session, SessionOptions, UntypedRunOptions } from '../types/session.ts'
+import { withMode } from './agent-mode.ts'
 import { agentTool } from './agent-tool.ts'
 
 type OutputFrom<O> = O extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<O> : string
@@ -51,9 +52,10 @@ export function createAgent<
   const T extends ToolsInput = readonly [],
   const E extends readonly Extension[] = readonly [],
   const H extends readonly HandoffTarget[] = readonly [],
->(options: AgentOptions<O, T, E, H>): Agent<OutputFrom<O>, ContextOf<ToolsIn<T> | E[number] | HandedTo<H>>> {
+>(written: AgentOptions<O, T, E, H>): Agent<OutputFrom<O>, ContextOf<ToolsIn<T> | E[number] | HandedTo<H>>> {
   type Output = OutputFrom<O>
-  checkAgentOptions(options)
+  checkAgentOptions(written)
+  const options = withMode(written)
   // Lazy handoff targets may not exist yet, so all other options are checked now.
   const alone: AgentOptions<O, T, E> = { ...options, handoffs: [] }
   const first = resolveAgent(typeof options?.handoffs === 'function' ? alone : options)

@@ -28,6 +28,7 @@ const agentKeys = {
   leaseMs: true,
   maxSteps: true,
   orchestrator: true,
+  mode: true,
   maxParallelTools: true,
   convertToModel: true,
   reasoningRetention: true,

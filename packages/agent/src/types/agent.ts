@@ -50,6 +50,14 @@ export type ResumeRule =
   | 'refuse'
   | ((change: DefinitionChange) => MaybePromise<'continue' | 'ask' | 'refuse'>)
 
+/** A way of working: extensions that belong together, and an orchestrator if they need one. */
+export interface AgentMode {
+  readonly name: string
+  /** They run before the agent's own. */
+  readonly extensions: readonly Extension[]
+  readonly orchestrator?: Orchestrator
+}
+
 /** What an agent is made of. */
 export interface AgentOptions<
   O extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
@@ -111,6 +119,8 @@ export interface AgentOptions<
   readonly logBytes?: number
   /** How the run gets from the input to its answer: `react()`, `planAndExecute()` or your own. Default `agentic()`. */
   readonly orchestrator?: Orchestrator
+  /** A way of working that another package defines, such as `planned()` of `@provost/code-mode`. */
+  readonly mode?: AgentMode
   /**
    * Time limit in milliseconds for a hook of an extension, `needsApproval`, `instructions` or a `tool.call` listener. A
    * hook that exceeds it counts as having thrown; a hook that authorizes then denies. The time of `ctx.generate` and

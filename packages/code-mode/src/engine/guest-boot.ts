@@ -114,7 +114,7 @@ const caller = (index, name) => {
     else if (text.length > longest) call.reject(failed(call, 'The arguments of ' + name + ' have ' + text.length + ' bytes, the limit is ' + longest + '.', 'argument-size'))
     else {
       pending[++count] = call
-      ${either("call.label = traced.label\n      body[made++] = lead + '[' + text + ',' + traced.flow + ']'", 'body[made++] = lead + text')}
+      ${either("call.label = traced.label; call.control = control\n      body[made++] = lead + '[' + text + ',' + traced.flow + ']'", 'body[made++] = lead + text')}
     }
     return promise
   }
@@ -163,7 +163,7 @@ const deliver = (number, ok, text) => {
   if (call === undefined) return false
   pending[id] = undefined
   ${either(
-    'if (ok) { const [value, label] = parse(text); call.resolve(flow.lab(flow.arrived(id, value, label), call.label)); return true }',
+    'if (ok) { const [value, label] = parse(text); call.resolve(flow.lab(flow.arrived(id, value, label), label[3] ? call.control : call.label)); return true }',
     'if (ok) { call.resolve(parse(text)); return true }',
   )}
   const failure = parse(text)

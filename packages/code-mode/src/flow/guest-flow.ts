@@ -184,18 +184,23 @@ const c = (f, self, args, p) => {
   return l === 0 ? v : lab(v, l)
 }
 const m = (o, k, args, p) => {
-  let l = 0, self = o
+  // The label of what selects the function, apart from that of the receiver.
+  let l = 0, chosen = 0, self = o
   if (spread !== 0) { p = join(p, spread); spread = 0 }
-  if (k instanceof Box) { l = k.l; k = k.v }
+  if (k instanceof Box) { chosen = l = k.l; k = k.v }
   if (self instanceof Box) { l = join(l, self.l); self = self.v }
   if (self === null || self === undefined) fail(T, 'cannot read property ' + quoted(k) + ' of ' + self, l, p)
   if (typeof k === 'object' && k !== null) { acc = 0; k = keyRaw(k); l = join(l, acc) }
   pc = p
   let f = self[k]
-  if (f instanceof Box) { l = join(l, f.l); f = f.v }
+  if (f instanceof Box) { chosen = join(chosen, f.l); l = join(l, f.l); f = f.v }
   if (typeof f !== 'function') fail(T, 'not a function: ' + quoted(k), join(l, typeof self === 'object' ? shapeOf(self) : 0), p)
   const model = models.get(f)
-  if (model !== undefined) return model(o, args, p, f)
+  if (model !== undefined) {
+    if (chosen === 0) return model(o, args, p, f)
+    if (bads[chosen]) leaky = true
+    return lab(model(o, args, join(p, chosen), f), chosen)
+  }
   if (typeof self === 'object') l = join(l, shapeOf(self))
   if (l !== 0) { p = join(p, l); if (bads[l]) leaky = true }
   pc = p
@@ -470,7 +475,7 @@ const holdsBelow = (x) => { for (const key of keys(x)) if (holds(x[key])) return
 // What arrives: a value with the class of its label, and those of its fields.
 const arrived = (call, value, [kind, bad, fields]) => {
   const base = setOf([originOf(call, kind, bad)])
-  if (fields === undefined) return lab(value, base)
+  if (fields === null) return lab(value, base)
   const build = (x, at, l) => {
     const own = fields[at]
     if (own !== undefined) l = setOf([originOf(call, own[0], own[1])])

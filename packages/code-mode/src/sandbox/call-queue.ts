@@ -96,7 +96,7 @@ export function callQueue(options: {
         id,
         signal: (calling ??= new AbortController()).signal,
         ...(flow && { flow }),
-        label: (label, fields) => (own = { label, fields }),
+        label: (label, fields, endorses) => (own = { label, fields, endorses }),
       }
       const json = writeClean(await execute(value, call))
       const size = bytesOf(json, limits.replyBytes)

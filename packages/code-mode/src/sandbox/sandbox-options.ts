@@ -70,6 +70,8 @@ export interface ScriptCall {
   /**
    * Labels the result, or the failure, of a call in a sandbox that follows values. Default: untrusted, with the name of the
    * tool as the source.
+   *
+   * @param endorses the result does not also carry the label of the arguments: the call has checked them. Default false.
    */
-  label(label: Label, fields?: Readonly<Record<JsonPointer, Label>>): void
+  label(label: Label, fields?: Readonly<Record<JsonPointer, Label>>, endorses?: boolean): void
 }

@@ -5,6 +5,8 @@ import { fillLabel, isRecord, joinLabels, untrustedLabel } from '@provost/core'
 export interface ResultLabel {
   readonly label: Label
   readonly fields?: Readonly<Record<JsonPointer, Label>> | undefined
+  /** The label of the arguments is not joined. */
+  readonly endorses?: boolean | undefined
 }
 
 const strictest = fillLabel(
@@ -18,15 +20,15 @@ function kindOf({ integrity, confidentiality, readers, sources }: Label): readon
 }
 
 /** Writes a result for the guest: the value with its labels. */
-export function writeLabelled(json: string, { label, fields }: ResultLabel): string {
-  return `[${json},${JSON.stringify(specOf({ label, fields }))}]`
+export function writeLabelled(json: string, label: ResultLabel): string {
+  return `[${json},${JSON.stringify(specOf(label))}]`
 }
 
 /** The label of a result as the guest receives it. */
-export function specOf({ label, fields }: ResultLabel): Json {
+export function specOf({ label, fields, endorses = false }: ResultLabel): Json {
   const [kind, bad] = kindOf(label)
   const rows = fields && Object.entries(fields).map(([at, one]): readonly [string, Json] => [at, [...kindOf(one)]])
-  return rows && rows.length > 0 ? [kind, bad, Object.fromEntries(rows)] : [kind, bad]
+  return [kind, bad, rows && rows.length > 0 ? Object.fromEntries(rows) : null, endorses]
 }
 
 /** Reads the origin `CALL:KIND`. The guest wrote it: anything else is the strictest label. */

@@ -61,6 +61,9 @@ function isActing({ effect }: ToolInfo): boolean {
   return effect === 'write' || effect === 'egress'
 }
 
+/** The failure of a script that untrusted data stopped, when a human did not let its model learn more. */
+export const endedByHuman = 'Data from outside stopped the script, and a human ended the work.'
+
 /** Failures that tell nothing of what a script has read, unless that is said of the failure itself. */
 function mayDependOnData({ code, isUntrusted }: SandboxError, received: boolean): boolean {
   return (
@@ -91,7 +94,7 @@ async function guardedResult(
       approves: true,
     })
     if (allowed !== true) {
-      throw new ProvostError('script-stopped', 'Data from outside stopped the script, and a human ended the work.', {
+      throw new ProvostError('script-stopped', endedByHuman, {
         hint: 'Look at what the script had read.',
       })
     }
@@ -125,6 +128,8 @@ export function codeExecute(options: {
   readonly followsValues: boolean
   /** The model sees handles in place of what depends on untrusted data. */
   readonly handles: boolean
+  /** Names of tools whose results carry their own label only. */
+  readonly endorsing: readonly string[]
 }): Tool<never, unknown, unknown> {
   return tool({
     name: 'code_execute',
@@ -153,7 +158,7 @@ export function codeExecute(options: {
         async (input: Json, { id, flow, label }) => {
           try {
             const result = await ctx.call(name, input, { key: String(id), ...(flow && { flow }) })
-            label(result.label, result.fields)
+            label(result.label, result.fields, options.endorsing.includes(name))
             if (result.label.integrity !== 'trusted') received = true
             if (result.outcome === 'denied') denied = true
             if (result.outcome !== 'ok') throw failureOf(result)

@@ -42,6 +42,11 @@ export interface CodeModeOptions {
    * counts as trusted. Needs `flow: 'values'`. Default false.
    */
   readonly handles?: boolean | undefined
+  /**
+   * Names of tools that check what they receive: their results carry their own label, without that of their arguments. Needs
+   * `flow: 'values'`. Default: none.
+   */
+  readonly endorsing?: readonly string[] | undefined
 }
 
 /** Largest share of the system prompt for signatures, in tokens of about four characters. */
@@ -83,6 +88,7 @@ const optionKeys = {
   exclude: true,
   flow: true,
   handles: true,
+  endorsing: true,
 } satisfies KnownKeys<CodeModeOptions>
 
 /** Rejects unknown names: a misspelt name in `exclude` would leave a tool open to scripts. */
@@ -113,7 +119,7 @@ function checkName(name: string, agent: { readonly name: string; readonly tools:
  */
 export function codeMode(options: CodeModeOptions = {}): Extension<unknown> {
   checkOptions(options, optionKeys, 'codeMode')
-  const { frozen = false, include, exclude = [], flow, handles = false } = options
+  const { frozen = false, include, exclude = [], flow, handles = false, endorsing = [] } = options
   checkChoice(flow, ['values'], 'flow', 'codeMode')
   if (handles && flow === undefined) {
     throw new ProvostError('invalid-options', 'codeMode has handles: true without flow.', {
@@ -140,6 +146,7 @@ export function codeMode(options: CodeModeOptions = {}): Extension<unknown> {
         wallMs,
         followsValues: flow !== undefined,
         handles,
+        endorsing,
       }),
       codeSearch(() => tools),
       ...(handles ? [valueTool()] : []),
