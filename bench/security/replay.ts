@@ -4,6 +4,7 @@ import type { Extension } from 'provost'
 import { dataFlowPolicy, presets, trustedOutputs } from 'provost/governance'
 import type { DataFlowRule, OutputTrust } from 'provost/governance'
 
+import { earlierSuites } from './earlier/suites.ts'
 import { lastSuites } from './last/suites.ts'
 import { ownSuites } from './own/suites.ts'
 import { play, toolOrigins } from './replay/play.ts'
@@ -24,6 +25,7 @@ the index of the call that follows it.
 
 Options:
   --own             instead of a folder the suites written for this repository: ${ownSuites.map(({ suite }) => suite).join(', ')}
+  --earlier         instead of a folder the suites that were written last for an earlier release
   --last            instead of a folder the suites that were written last; measure them once, when the rules are done
   --rules NAME      intent (default) or classic
   --without RULE    leaves a rule out, to see what it is good for; may be given several times
@@ -151,6 +153,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     own: { type: 'boolean', default: false },
+    earlier: { type: 'boolean', default: false },
     last: { type: 'boolean', default: false },
     rules: { type: 'string', default: 'intent' },
     without: { type: 'string', multiple: true, default: [] },
@@ -164,7 +167,7 @@ const { values, positionals } = parseArgs({
   },
 })
 const [folder] = positionals
-if (values.help || [folder !== undefined, values.own, values.last].filter(Boolean).length !== 1) {
+if (values.help || [folder !== undefined, values.own, values.earlier, values.last].filter(Boolean).length !== 1) {
   process.stdout.write(help)
   process.exitCode = values.help ? 0 : 1
 } else {
@@ -176,7 +179,7 @@ if (values.help || [folder !== undefined, values.own, values.last].filter(Boolea
   const trust = values.trust === undefined ? {} : readTrust(values.trust)
   const suites: Record<string, Rated> = {}
   const all: Counts[] = []
-  const repository = values.last ? lastSuites : ownSuites
+  const repository = values.last ? lastSuites : values.earlier ? earlierSuites : ownSuites
   for (const suite of folder === undefined ? repository : readSuites(folder)) {
     const counts = await replay(
       rewrite(suite),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
+import { earlierSuites } from '../security/earlier/suites.ts'
 import { lastSuites } from '../security/last/suites.ts'
 import { ownSuites } from '../security/own/suites.ts'
 import type { Suite, SuiteCall } from '../security/replay/suite.ts'
@@ -33,7 +34,7 @@ function faultsOf({ tools, user_tasks: tasks, attacks }: Suite): readonly string
 }
 
 describe('the security suites', () => {
-  it.each([...ownSuites, ...lastSuites].map((suite) => [suite.suite, suite] as const))(
+  it.each([...ownSuites, ...earlierSuites, ...lastSuites].map((suite) => [suite.suite, suite] as const))(
     '%s has tasks and attacks that its tools can carry out',
     (_, suite) => {
       expect(faultsOf(suite)).toEqual([])
@@ -43,11 +44,13 @@ describe('the security suites', () => {
   )
 
   it('cover ten domains: an office, travel, money with chat, and seven more', () => {
-    expect(new Set([...ownSuites, ...lastSuites].map(({ suite }) => suite)).size).toBeGreaterThanOrEqual(10)
+    expect(
+      new Set([...ownSuites, ...earlierSuites, ...lastSuites].map(({ suite }) => suite)).size,
+    ).toBeGreaterThanOrEqual(10)
   })
 
   it('let every goal of a suite written last be met in four voices', () => {
-    for (const { user_tasks: tasks, attacks } of lastSuites) {
+    for (const { user_tasks: tasks, attacks } of [...earlierSuites, ...lastSuites]) {
       const opening = attacks.slice(0, 16).map(({ id }) => id.replace(/.*\+/, '').replace(/-\d$/, ''))
       expect(opening).toHaveLength(16)
       for (const goal of new Set(opening)) {
