@@ -13,7 +13,9 @@ function faultsOf({ tools, user_tasks: tasks, attacks }: Suite): readonly string
   const callFaults = ({ tool, args, output }: SuiteCall): readonly string[] => {
     const known = byName.get(tool)
     if (!known) return [`there is no tool ${tool}`]
-    const unknown = Object.keys(args).filter((key) => !(key in known.arg_roles))
+    // An argument without a role is one that the schema names.
+    const named = JSON.stringify(known.parameters)
+    const unknown = Object.keys(args).filter((key) => !(key in known.arg_roles) && !named.includes(JSON.stringify(key)))
     return [
       ...unknown.map((key) => `${tool} has no argument ${key}`),
       ...(output === undefined ? [`${tool} gives nothing`] : []),
