@@ -26,9 +26,6 @@ export interface RewriteContext {
   functionRest(node: FunctionNode, isConstructor?: boolean): string
 }
 
-/** A name that the script cannot use. */
-export const runtimeName = '$$'
-
 let made = 0
 
 /** A new temporary variable of the function. */

@@ -23,9 +23,6 @@ export function handleText(name: string): string {
   return `⟦value ${name}⟧`
 }
 
-/** Handles in a text. */
-export const handlePattern: RegExp = /⟦value (v-[a-f0-9]{12})⟧/g
-
 /** Replaces each part of a value that depends on untrusted data by a handle. Handles are the same on every replay. */
 export function withHandles(value: Json, flow: CallFlow, callId: string): ShownValue {
   const handles: Record<string, HandledValue> = {}

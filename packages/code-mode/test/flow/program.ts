@@ -1,5 +1,5 @@
 /** A value of the small language, with what it depends on: true for untrusted data. */
-export type Labelled =
+type Labelled =
   | { readonly kind: 'number'; readonly value: number; readonly tainted: boolean }
   | { readonly kind: 'text'; readonly value: string; readonly tainted: boolean }
   | { readonly kind: 'list'; readonly items: { value: number; tainted: boolean }[]; tainted: boolean }
