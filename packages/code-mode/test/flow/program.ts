@@ -1,9 +1,3 @@
-/** A value of the small language, with what it depends on: true for untrusted data. */
-type Labelled =
-  | { readonly kind: 'number'; readonly value: number; readonly tainted: boolean }
-  | { readonly kind: 'text'; readonly value: string; readonly tainted: boolean }
-  | { readonly kind: 'list'; readonly items: { value: number; tainted: boolean }[]; tainted: boolean }
-
 export type Num =
   | { readonly op: 'literal'; readonly value: number }
   | { readonly op: 'variable'; readonly name: 'a' | 'b' | 'c' }
