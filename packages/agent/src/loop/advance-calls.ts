@@ -35,8 +35,9 @@ interface CallPlan {
 
 /**
  * Advances calls from their stages in the log: the calls of a step together, or one call of a composite. A call is
- * authorized, then waits, settles or executes. Interrupted calls are looked up first. The next entries of all calls are
- * one append.
+ * authorized, then waits, settles or executes. A decision on an approval, granted or denied, makes the call `planned`
+ * again: a granted call is authorized once more, a denied one is refused. Interrupted calls are looked up first. The next
+ * entries of all calls are one append.
  *
  * @param startsAtOnce how many calls start with that append. The driver records the start of the others when it executes
  *   them.
@@ -52,12 +53,30 @@ export async function advanceCalls(
   // Those with a known outcome settle or are ready again. The others stay started.
   if (interrupted.length > 0) await driver.reconcile(interrupted)
   const planned = callsToJudge(state, agent, calls)
-  const asked = planned.map((call) => toolCall(agent, call))
-  const verdicts = planned.length > 0 ? await authorizeSelected(loop, asked) : []
-  const plan = planCalls(state, agent, calls, new Map(planned.map((call, index) => [call, verdicts[index]])))
+  const open = planned.filter((call) => !denialOf(call))
+  const verdicts =
+    open.length > 0
+      ? await authorizeSelected(
+          loop,
+          open.map((call) => toolCall(agent, call)),
+        )
+      : []
+  const authorized = new Map(open.map((call, index) => [call, verdicts[index]]))
+  const plan = planCalls(
+    state,
+    agent,
+    calls,
+    new Map(planned.map((call) => [call, denialOf(call) ?? authorized.get(call)])),
+  )
   const entries = [...plan.entries, ...startEntries(state, agent, plan.execute, startsAtOnce, fence)]
   if (entries.length > 0) await driver.append(entries)
   if (plan.execute.length > 0) await driver.execute(plan.execute)
+}
+
+/** Returns the denial of a call that a human denied. No driver is asked about it: nothing may overrule it. */
+function denialOf({ approval }: CallState): Authorization | undefined {
+  if (!approval || approval.decision === 'approve') return undefined
+  return { deny: approval.reason ?? 'The call was not approved.', by: approval.by ?? 'approver' }
 }
 
 /**
@@ -117,7 +136,7 @@ function planCalls(
         if (repeats(agent, call)) waitOrExecute(call)
         else entries.push(uncertainWait(state, call))
         break
-      // A log that was cut behind a decision, such as a fork: the refusal follows.
+      // The log ends between the entry that denies a call and the entry that settles it, as in a fork.
       case 'answered':
         entries.push(unstartedEntry(state, call, 'denied', call.reason ?? 'The call was not made.'))
         break

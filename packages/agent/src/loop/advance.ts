@@ -86,6 +86,7 @@ async function wait(loop: Loop): Promise<RunStatus | undefined> {
     return 'suspended'
   }
   const { entries, denied } = resolvedEntries(state, decisions)
+  // Only the denial of an answer that was held back ends the run. A denied call does not.
   if (denied) return end(loop, 'failed', denied, entries)
   if (entries.length > 0) await driver.append(entries)
   return undefined

@@ -37,13 +37,17 @@ export interface ReadyCall extends ToolCall {
  */
 export interface LoopDriver {
   /**
-   * Returns the inputs that arrived: steering before a step, and also queued messages where the run would end. The loop
-   * asks at no other time: a driver that steers during the calls of a step returns results that skip the rest of them.
-   * Default: none.
+   * Returns the inputs that arrived: steering before a step. Where the run would end, it returns steering, or else the
+   * next queued message (all of them with `followUps: 'merge'`). The loop asks at no other time: a driver that steers
+   * during the calls of a step returns results that skip the rest of them. The live driver spares calls that a human
+   * approved and calls that have started. Default: none.
    */
   takeInputs?(at: 'step' | 'end'): MaybePromise<readonly NewEntry[]>
   callModel(step: ModelStep): MaybePromise<StepOutcome>
-  /** Returns an authorization for each call, in order. A call without one is denied. */
+  /**
+   * Returns an authorization for each call, in order. A call without one is denied. A call that was approved comes again,
+   * with the arguments that the approver edited; a denied one does not.
+   */
   authorize(calls: readonly ToolCall[]): MaybePromise<readonly Authorization[]>
   /** Executes calls and returns their results, in any order. A call without a result fails. */
   execute(calls: readonly ReadyCall[]): MaybePromise<readonly ToolResult[]>
@@ -78,8 +82,8 @@ export interface Loop {
   /** The fencing token of the driver's lease. */
   readonly fence: number
   /**
-   * Aborted with the run; only orchestrators read it. An abort reaches the loop as an error of a driver method, and the
-   * caller of the loop closes the run (`run/force-close.ts`).
+   * Aborted with the run; only orchestrators read it. An abort reaches the loop as an error of a driver method; a live
+   * `execute` first gives running tools a grace. The caller of the loop then closes the run (`run/force-close.ts`).
    */
   readonly signal: AbortSignal
   /** The orchestrator's changes of the step and of the execution of its calls. */

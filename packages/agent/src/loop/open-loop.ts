@@ -1,5 +1,5 @@
-import type { Entry, Input, NewEntry, ToolResult } from '@provost/core'
-import { positionId, uuidv7 } from '@provost/core'
+import type { Entry, Input, NewEntry, ToolCall, ToolResult } from '@provost/core'
+import { deepFreeze, positionId, toJson, trustedLabel, uuidv7 } from '@provost/core'
 
 import { resolvedAgentOf } from '../definition/resolved-agent.ts'
 import { settledEntry, startedEntry } from '../entries/call-entries.ts'
@@ -8,6 +8,7 @@ import { messagesOf } from '../messages/read-input.ts'
 import { foldLog, reduceEntry } from '../reducers/reducer.ts'
 import { newEntry } from '../state/entry.ts'
 import { canAdvance } from '../state/next-action.ts'
+import { callOf } from '../state/session-state.ts'
 import { toolCall } from '../state/tool-call.ts'
 import { reasonResult } from '../state/tool-result.ts'
 import type { Agent } from '../types/agent.ts'
@@ -56,7 +57,7 @@ function applying(driver: LoopDriver, entryAgent: ResolvedAgent, state: SessionS
   const own: Driver = {
     takeInputs: (at) => driver.takeInputs?.(at) ?? [],
     callModel: (step) => driver.callModel(step),
-    authorize: (calls) => driver.authorize(calls),
+    authorize: (calls) => driver.authorize(calls.map((call) => asApproved(state, call))),
     reconcile() {},
     async execute(calls) {
       const agent = activeAgent(entryAgent, state)
@@ -77,6 +78,12 @@ function applying(driver: LoopDriver, entryAgent: ResolvedAgent, state: SessionS
     },
   }
   return own
+}
+
+/** Returns a call with the arguments that its approver edited: they carry the label of the approver. */
+function asApproved({ run }: SessionState, call: ToolCall): ToolCall {
+  const args = run && callOf(run, call.callId)?.approval?.args
+  return args === undefined ? call : { ...call, input: deepFreeze(toJson(args)), label: trustedLabel }
 }
 
 function readyCall(agent: ResolvedAgent, call: CallState): ReadyCall {

@@ -51,8 +51,10 @@ async function driveLoop(ctx: RunContext): Promise<RunStatus> {
  * Returns the driver of a run in this process. After an abort its methods throw `RunEnding`, except `append`: what has
  * happened is still recorded. The caller of {@link driveRun} then closes the run.
  *
- * - With `drain` the step is completed first: `takeInputs` throws after it, or `awaitDecisions` where the run would wait.
- * - With `onPendingApprovals: 'hold'`, `awaitDecisions` suspends the run instead.
+ * - With `drain` the step is completed first: `takeInputs` throws after it, or `awaitDecisions` where the run would wait. A
+ *   final answer completes the run, unless unread input would continue it.
+ * - With `onPendingApprovals: 'hold'` a run with open questions is suspended instead: by `awaitDecisions`, or by
+ *   `run/force-close.ts`, which ends the other calls.
  */
 function liveDriver(ctx: RunContext): Driver {
   const { logWriter } = ctx

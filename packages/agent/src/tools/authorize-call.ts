@@ -136,9 +136,6 @@ async function judgeByHooks(
   state: CallState | undefined,
 ): Promise<Authorization> {
   const approval = state?.approval
-  if (approval && approval.decision !== 'approve') {
-    return { deny: approval.reason ?? 'The call was not approved.', by: approval.by ?? 'approver' }
-  }
   // Arguments that the approver edited are a new proposal: they carry the approver's label and pass all hooks again.
   const edited =
     approval?.args === undefined ? undefined : deepFreeze(ctx.secrets.scrubber.tokenise(toJson(approval.args)))
