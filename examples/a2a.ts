@@ -1,6 +1,6 @@
+// Two agents that know no more of each other than an address: one asks the other over A2A, and trusts nothing it answers.
 import { createAgent, memoryStore } from 'provost'
 import { a2aTool } from 'provost/a2a'
-// Two agents that know no more of each other than an address: one asks the other over A2A, and trusts nothing it answers.
 import { createServer, serve } from 'provost/server'
 import { scriptedModel } from 'provost/testing'
 

@@ -1,5 +1,5 @@
-import { createAgent, memoryStore, tool, z } from 'provost'
 // Who approves over HTTP: not the principal that asked, but an operator, who sees what waits in all sessions.
+import { createAgent, memoryStore, tool, z } from 'provost'
 import { createClient } from 'provost/client'
 import { createServer, serve } from 'provost/server'
 import { scriptedModel } from 'provost/testing'

@@ -1,5 +1,5 @@
-import { createAgent, memoryStore } from 'provost'
 // A client chooses the id of its session, and the model and temperature of a run, as far as the server permits it.
+import { createAgent, memoryStore } from 'provost'
 import { createClient } from 'provost/client'
 import { createServer, serve } from 'provost/server'
 import { scriptedModel } from 'provost/testing'

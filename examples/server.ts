@@ -1,5 +1,5 @@
-import { createAgent, memoryStore, tool, z } from 'provost'
 // Agents over HTTP: a server, a client with a tool of its own, an approval, and a second look at the session.
+import { createAgent, memoryStore, tool, z } from 'provost'
 import { createClient } from 'provost/client'
 import { createServer, serve } from 'provost/server'
 import { scriptedModel } from 'provost/testing'

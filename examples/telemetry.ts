@@ -1,5 +1,5 @@
-import { createAgent, createScrubber, tool, z } from 'provost'
 // Traces without an SDK or a collector: the spans of a run as a tree. With an SDK registered, `telemetry()` alone sends them.
+import { createAgent, createScrubber, tool, z } from 'provost'
 import { createLogger } from 'provost/logger'
 import { collectSpans, printSpans, telemetry } from 'provost/telemetry'
 import { scriptedModel } from 'provost/testing'
