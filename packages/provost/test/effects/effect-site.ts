@@ -279,6 +279,8 @@ export async function continueCase(
   human: Human,
 ): Promise<EffectEnding> {
   const session = await agentFor(one, store).resumeSession(sessionId)
+  // A slow store may not have taken the end of the run within its grace: then it is ended here.
+  if (session.status === 'suspended' && one.keyed) await session.abort()
   let asked = 0
   let result = one.keyed ? await session.stream('Pay invoice 17 now.').result : await session.resume().result
   while (result.status === 'suspended') {
