@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process'
+import { fork, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -75,10 +75,7 @@ const store: SessionStore = usesPostgres ? postgresStore(storeAt) : sqliteStore(
 ending.push(() => store.close())
 
 const engineFolder = fileURLToPath(new URL('restate', import.meta.url))
-const binary = values.engine === 'restate' ? findRestate(engineFolder) : undefined
-if (values.engine === 'restate' && binary === undefined) {
-  throw new Error('The Restate server is missing: pnpm install --dir bench/restate --frozen-lockfile --ignore-scripts')
-}
+const binary = values.engine === 'restate' ? installedRestate() : undefined
 const restate = binary === undefined ? undefined : await startRestate(binary)
 if (restate) ending.push(() => restate.stop())
 const workersAt = restate && (await startBalancer())
@@ -87,6 +84,18 @@ const [httpPort = 0, ...workerPorts] = await freePorts(4)
 
 const program = fileURLToPath(new URL('cluster/process.ts', import.meta.url))
 const children = new Set<ChildProcess>()
+
+/** Returns the program of the Restate server. Its first use installs it: 226 MB, without scripts of packages. */
+function installedRestate(): string {
+  const found = findRestate(engineFolder)
+  if (found !== undefined) return found
+  process.stderr.write('Installing the Restate server into bench/restate, this once.\n')
+  const args = ['install', '--dir', engineFolder, '--frozen-lockfile', '--ignore-scripts']
+  const { status } = spawnSync('pnpm', args, { stdio: ['ignore', 2, 2] })
+  const installed = status === 0 ? findRestate(engineFolder) : undefined
+  if (installed === undefined) throw new Error(`The Restate server cannot be installed: pnpm ${args.join(' ')}`)
+  return installed
+}
 
 async function start(role: 'worker' | 'server', port = 0): Promise<ChildProcess> {
   const child = fork(program, {
