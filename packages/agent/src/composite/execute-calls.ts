@@ -18,15 +18,17 @@ import { executeCall, startCall } from './execute-call.ts'
 /**
  * Runs a batch of calls. `started` commits before a tool starts, and `settled` as soon as it ends.
  *
- * While steering input is unread, calls without a start in the log are skipped. Calls that have one run to their end, and
- * the input enters before the next step. After an abort, calls without a start end as aborted. The tools of the others
+ * While steering input is unread, calls without a start in the log are skipped, except those that a human approved. Calls
+ * that have a start run to their end, and the input enters before the next step. After an abort, calls without a start end as aborted. The tools of the others
  * receive the abort through their signal.
  */
 export async function executeCalls(ctx: RunContext, calls: readonly CallState[]): Promise<void> {
   const { agent, options, inbox, signal } = ctx
   stopIfAborted(ctx)
-  // Only calls that have not begun are skipped. A call with a delivered result has begun elsewhere.
-  const skips = ({ stage }: CallState): boolean => stage === 'ready' && (signal.aborted || inbox.has('steer'))
+  // Only calls that have not begun are skipped. A call with a delivered result has begun elsewhere, and steering does not
+  // take back what a human approved.
+  const skips = ({ stage, approval }: CallState): boolean =>
+    stage === 'ready' && (signal.aborted || (!approval && inbox.has('steer')))
   const isComposite = (call: CallState): boolean =>
     agent.info(call.part.toolName).composite && call.stage !== 'delivered'
   const composed = ctx.activeCalls.calls.size > 0 || calls.some(isComposite)
