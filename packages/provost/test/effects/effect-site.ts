@@ -279,10 +279,14 @@ export async function continueCase(
   human: Human,
 ): Promise<EffectEnding> {
   const session = await agentFor(one, store).resumeSession(sessionId)
-  // A slow store may not have taken the end of the run within its grace: then it is ended here.
-  if (session.status === 'suspended' && one.keyed) await session.abort()
   let asked = 0
-  let result = one.keyed ? await session.stream('Pay invoice 17 now.').result : await session.resume().result
+  const again = () => (one.keyed ? session.stream('Pay invoice 17 now.').result : session.resume().result)
+  let result = await again()
+  // A slow store may release the lease of the aborted run late.
+  while (result.error instanceof SessionBusyError) {
+    await sleep(leaseMs / 8)
+    result = await again()
+  }
   while (result.status === 'suspended') {
     asked += result.pending.uncertain.length
     result = await session.resume(await decide(result.pending, human)).result
