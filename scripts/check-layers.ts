@@ -105,7 +105,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'a2a',
     'server',
   ],
-  client: [],
+  client: ['chat'],
   'create-provost': [],
   cli: ['command', 'terminal', 'project', 'session', 'commands'],
   teams: [],
