@@ -83,7 +83,8 @@ async function closingEntries(
   if (state.run.status === 'suspended' && !paused) return []
   if (ending.status === 'yielded') return [yieldedEntry(state)]
   const held = [...state.run.calls.values()].filter((call) => isHeld(state, ctx.tree, call))
-  const waiting = held.length > 0 || nextAction(state) === 'wait'
+  // A call that only waits for the others of its step is no question.
+  const waiting = held.some(({ stage }) => stage !== 'deferred') || nextAction(state) === 'wait'
   if (ending.status === 'aborted' && ctx.control.pendingPolicy === 'hold' && waiting) {
     await append([...(await restEntries(ctx, held)), ...parkedEntries(state, held)])
     return [suspendedEntry(state)]

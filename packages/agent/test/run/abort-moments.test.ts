@@ -1,6 +1,6 @@
 import { setImmediate as tick } from 'node:timers/promises'
 
-import { createAgent, foldLog, RunState } from '@provost/agent'
+import { createAgent, foldLog, handoff, RunState } from '@provost/agent'
 import type { AbortOptions, AgentStream } from '@provost/agent'
 import type { AgentEvent, Hooks, Message, Tool } from '@provost/core'
 import { defineExtension, textOf } from '@provost/core'
@@ -447,6 +447,22 @@ describe('a run that waits for a human', () => {
     await expectLogged(store, resumed.result)
     expect(resumed.result).toMatchObject({ status: 'completed', text: 'Thank you.' })
     expect(only(resumed.events, 'tool.execute.end')).toMatchObject([{ toolName: 'risky', output: { value: 'risked' } }])
+  })
+
+  test('is not held by an abort with hold where only a handoff waits, for the other calls of its step', async () => {
+    const store = memoryStore()
+    const agent = createAgent({
+      name: 'desk',
+      model: scriptedModel([{ toolCalls: [{ name: 'deaf' }, { name: 'quick' }, { name: 'transfer_to_clerk' }] }]),
+      tools: [deaf, quick],
+      maxParallelTools: 1,
+      handoffs: [handoff(createAgent({ name: 'clerk', model: scriptedModel([{ text: 'Here.' }]) }))],
+      store,
+    })
+    const seen = await abortAt(agent.stream('Go.'), running, { onPendingApprovals: 'hold' })
+    expectSound(seen)
+    await expectLogged(store, seen.result)
+    expect(seen.result.status).toBe('aborted')
   })
 
   test('fails by an abort with fail', async () => {
