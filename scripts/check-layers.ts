@@ -89,7 +89,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'offline',
   ],
   memory: ['items', 'store', 'compaction', 'recall'],
-  telemetry: ['report', 'attributes', 'spans', 'extension'],
+  telemetry: ['report', 'attributes', 'spans', 'extension', 'requests'],
   'code-mode': ['engine', 'flow', 'worker', 'sandbox', 'tool', 'planned'],
   server: [
     'options',

@@ -8,15 +8,19 @@ export {
   telemetry,
   traceHeaders,
   traceMeta,
+  traceRequests,
   withTrace,
 } from '@provost/telemetry'
 export type {
   CollectedSpan,
   ContentKind,
   DrawOptions,
+  FetchHandler,
+  McpCall,
   PrintOptions,
   RunInContext,
   SpanCollector,
   SpanNode,
   TelemetryOptions,
+  TraceRequestsOptions,
 } from '@provost/telemetry'

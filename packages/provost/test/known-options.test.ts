@@ -474,6 +474,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     telemetry: [(more) => telemetry.telemetry({ recordContent: false, ...more })],
     traceHeaders: { unchecked: 'Headers by names of the user.' },
     traceMeta: { unchecked: 'Fields by names of the user.' },
+    traceRequests: [(more) => telemetry.traceRequests(() => new Response(), { ...more })],
     withTrace: { unchecked: 'Headers of a request.' },
   },
   testing: {
@@ -766,6 +767,7 @@ const methods: Readonly<Record<string, () => Promise<Readonly<Record<string, Ent
   server: async () => ({
     close: [(more) => aServer.close({ graceMs: 1, ...more })],
     fetch: 'no options',
+    routeOf: 'no options',
   }),
 }
 

@@ -6,6 +6,11 @@ export interface Server {
   readonly app: Hono
   /** @param env connection details from the host: pass on the value of Hono's adapter for Node. */
   readonly fetch: (request: Request, env?: unknown) => Response | Promise<Response>
+  /**
+   * Returns the route that a request took, such as `/api/agent/session/{id}`, once it was answered: for traces and logs, which
+   * must not tell ids apart. Undefined for unknown paths.
+   */
+  readonly routeOf: (request: Request) => string | undefined
   /** Whether `authenticate` is set. Without it, only this machine may send requests. */
   readonly authenticated: boolean
   /**

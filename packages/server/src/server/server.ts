@@ -3,6 +3,7 @@ import { clockOf, isRecord } from '@provost/core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
+import { routePath } from 'hono/route'
 import type { z } from 'zod'
 
 import type { A2aAgent } from '../a2a/a2a.ts'
@@ -160,8 +161,11 @@ export function createServer(options: ServerOptions): Server {
     const headers = ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'a2a-version']
     app.use(cors({ origin: [...origins], allowHeaders: headers, exposeHeaders: ['x-session-id', 'retry-after'] }))
   }
+  const routes = new WeakMap<Request, string>()
   app.use(async (context, next) => {
     await next()
+    const route = routePath(context, -1)
+    if (!route.includes('*')) routes.set(context.req.raw, route.replaceAll(/:(\w+)/gu, '{$1}'))
     context.header('x-content-type-options', 'nosniff')
   })
   const describe = openApiOf([...operations, ...open], authenticate !== undefined)
@@ -241,6 +245,7 @@ export function createServer(options: ServerOptions): Server {
   return {
     app,
     fetch: (request, env) => app.fetch(request, isRecord(env) ? env : {}),
+    routeOf: (request) => routes.get(request),
     authenticated: authenticate !== undefined,
     async close(ending = {}) {
       checkCloseOptions(ending, 'server.close')

@@ -2,7 +2,10 @@ import type { Attributes, Meter, ObservableCounter } from '@opentelemetry/api'
 import type { ModelOutcome } from '@provost/core'
 
 import type { Operation } from './semconv.ts'
-import { attr, metric } from './semconv.ts'
+import { attr, classicMetric, metric } from './semconv.ts'
+
+/** Which names metrics with a convention have. */
+export type MetricNames = 'current' | 'classic' | 'both'
 
 /** The instruments of an extension, created when a meter is available. */
 export interface Meters {
@@ -32,39 +35,60 @@ const chunkSeconds = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4,
 const humanSeconds = [1, 5, 15, 60, 300, 900, 3600, 14400, 43200, 86400, 259200, 604800]
 const calls = [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89]
 
-const made = new WeakMap<Meter, Meters>()
+const made = new WeakMap<Meter, Map<MetricNames, Meters>>()
 
 /** Returns the instruments of a meter. Extensions with the same meter add to the same sums. */
-export function metersOf(meter: Meter): Meters {
-  let meters = made.get(meter)
-  if (!meters) made.set(meter, (meters = createMeters(meter)))
+export function metersOf(meter: Meter, names: MetricNames): Meters {
+  const byNames = made.get(meter) ?? new Map<MetricNames, Meters>()
+  made.set(meter, byNames)
+  let meters = byNames.get(names)
+  if (!meters) byNames.set(names, (meters = createMeters(meter, names)))
   return meters
 }
 
-function createMeters(meter: Meter): Meters {
+function createMeters(meter: Meter, names: MetricNames): Meters {
   const counter = (name: string, unit: string): ReturnType<Meter['createCounter']> =>
     meter.createCounter(name, { unit })
   const histogram = (name: string, unit: string, bounds: number[]): ReturnType<Meter['createHistogram']> =>
     meter.createHistogram(name, { unit, advice: { explicitBucketBoundaries: bounds } })
   const sum = (name: string, unit: string): ObservableCounter => meter.createObservableCounter(name, { unit })
-  const sums: Readonly<Record<keyof Used, ObservableCounter>> = {
-    inputTokens: sum(metric.inputTokens, '{token}'),
-    outputTokens: sum(metric.outputTokens, '{token}'),
-    cacheReadTokens: sum(metric.cacheRead, '{token}'),
-    cacheWriteTokens: sum(metric.cacheWrite, '{token}'),
-    reasoningTokens: sum(metric.reasoning, '{token}'),
+  // One classic name stands for several current ones, told apart by attributes.
+  const isCurrent = names !== 'classic'
+  const classic = names !== 'current' && {
+    tokens: histogram(classicMetric.tokens, '{token}', tokens),
+    duration: histogram(classicMetric.duration, 's', seconds),
+  }
+  const sums: Readonly<Partial<Record<keyof Used, ObservableCounter>>> = {
+    ...(isCurrent && {
+      inputTokens: sum(metric.inputTokens, '{token}'),
+      outputTokens: sum(metric.outputTokens, '{token}'),
+      cacheReadTokens: sum(metric.cacheRead, '{token}'),
+      cacheWriteTokens: sum(metric.cacheWrite, '{token}'),
+      reasoningTokens: sum(metric.reasoning, '{token}'),
+    }),
     cost: sum(metric.cost, 'USD'),
   }
-  const operationInput = histogram(metric.operationInput, '{token}', tokens)
-  const operationOutput = histogram(metric.operationOutput, '{token}', tokens)
-  const inference = histogram(metric.inference, 's', seconds)
+  const current = isCurrent && {
+    operationInput: histogram(metric.operationInput, '{token}', tokens),
+    operationOutput: histogram(metric.operationOutput, '{token}', tokens),
+    inference: histogram(metric.inference, 's', seconds),
+    agent: histogram(metric.agent, 's', seconds),
+    tool: histogram(metric.tool, 's', seconds),
+    workflow: histogram(metric.workflow, 's', seconds),
+  }
+  function lasted(what: 'inference' | 'agent' | 'tool' | 'workflow', took: number, attributes: Attributes): void {
+    if (current) current[what].record(took, attributes)
+    if (classic) classic.duration.record(took, { [attr.operation]: classicOperations[what], ...attributes })
+  }
+  function exchanged(direction: 'input' | 'output', count: number | undefined, attributes: Attributes): void {
+    if (count === undefined) return
+    if (current) current[direction === 'input' ? 'operationInput' : 'operationOutput'].record(count, attributes)
+    if (classic) classic.tokens.record(count, { ...attributes, 'gen_ai.token.type': direction })
+  }
   const firstChunk = histogram(metric.firstChunk, 's', chunkSeconds)
   const outputChunk = histogram(metric.outputChunk, 's', chunkSeconds)
-  const agent = histogram(metric.agent, 's', seconds)
   const agentInferences = histogram(metric.agentInferences, '{call}', calls)
   const agentTools = histogram(metric.agentTools, '{call}', calls)
-  const tool = histogram(metric.tool, 's', seconds)
-  const workflow = histogram(metric.workflow, 's', seconds)
   const approval = histogram(metric.approval, 's', humanSeconds)
   const compaction = histogram(metric.compaction, 's', seconds)
   const removed = counter(metric.compactedTokens, '{token}')
@@ -81,8 +105,8 @@ function createMeters(meter: Meter): Meters {
   meter.addBatchObservableCallback((result) => {
     for (const { attributes, used } of shares) {
       for (const key of usedKeys) {
-        const much = used[key]
-        if (much !== undefined) result.observe(sums[key], much, attributes)
+        const [much, total] = [used[key], sums[key]]
+        if (much !== undefined && total) result.observe(total, much, attributes)
       }
     }
   }, Object.values(sums))
@@ -102,15 +126,15 @@ function createMeters(meter: Meter): Meters {
     return {
       inference(outcome, duration, error) {
         const { attributes, used } = shareOf(error)
-        inference.record(duration, attributes)
+        lasted('inference', duration, attributes)
         if (!outcome) return
         const { usage, cost } = outcome
         add(used, 'cost', cost)
         // As in spans, metrics of the conventions count what providers reported.
         if (usage.estimated) return
         for (const key of usageKeys) add(used, key, usage[key])
-        if (usage.inputTokens !== undefined) operationInput.record(usage.inputTokens, attributes)
-        if (usage.outputTokens !== undefined) operationOutput.record(usage.outputTokens, attributes)
+        exchanged('input', usage.inputTokens, attributes)
+        exchanged('output', usage.outputTokens, attributes)
       },
       firstChunk: (duration) => firstChunk.record(duration, given),
       outputChunk: (duration) => outputChunk.record(duration, given),
@@ -125,15 +149,15 @@ function createMeters(meter: Meter): Meters {
       return known
     },
     agent(duration, inferences, tools, attributes) {
-      agent.record(duration, attributes)
+      lasted('agent', duration, attributes)
       agentInferences.record(inferences, attributes)
       agentTools.record(tools, attributes)
     },
     tool(duration, operation, name, error) {
       const given = { [attr.operation]: operation, [attr.toolName]: name }
-      tool.record(duration, error === undefined ? given : { ...given, [attr.errorType]: error })
+      lasted('tool', duration, error === undefined ? given : { ...given, [attr.errorType]: error })
     },
-    workflow: (duration, attributes) => workflow.record(duration, attributes),
+    workflow: (duration, attributes) => lasted('workflow', duration, attributes),
     approval: (duration, attributes) => approval.record(duration, attributes),
     compaction(duration, count, attributes) {
       compaction.record(duration, attributes)
@@ -142,6 +166,14 @@ function createMeters(meter: Meter): Meters {
     count: (what, attributes) => counters[what].add(1, attributes),
   }
 }
+
+/** Names of operations in the classic metric of durations; attributes that state one take precedence. */
+const classicOperations = {
+  inference: 'chat',
+  agent: 'invoke_agent',
+  tool: 'execute_tool',
+  workflow: 'invoke_workflow',
+} as const
 
 const usageKeys = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
 const usedKeys = [...usageKeys, 'cost'] as const

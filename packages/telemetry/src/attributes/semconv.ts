@@ -32,6 +32,16 @@ export const attr = {
   outputMessages: 'gen_ai.output.messages',
   instructions: 'gen_ai.system_instructions',
   errorType: 'error.type',
+  mcpMethod: 'mcp.method.name',
+  rpcRequestId: 'jsonrpc.request.id',
+  networkTransport: 'network.transport',
+  httpMethod: 'http.request.method',
+  httpRoute: 'http.route',
+  httpStatus: 'http.response.status_code',
+  urlPath: 'url.path',
+  urlScheme: 'url.scheme',
+  serverAddress: 'server.address',
+  serverPort: 'server.port',
   /** From the general conventions. Readers of model traces use these two instead of the conversation. */
   sessionId: 'session.id',
   userId: 'user.id',
@@ -84,6 +94,18 @@ export const own = {
   waited: 'provost.waited_s',
 } as const
 
+/**
+ * Where two backends look for the cost of a model call in USD, which has no convention: Langfuse and OpenInference
+ * (Phoenix).
+ */
+export const costNames = ['gen_ai.usage.cost', 'llm.cost.total'] as const
+
+/** Names of metrics before 2026, which many dashboards still read. */
+export const classicMetric = {
+  tokens: 'gen_ai.client.token.usage',
+  duration: 'gen_ai.client.operation.duration',
+} as const
+
 /** Names of metrics, from the same source. */
 export const metric = {
   inputTokens: 'gen_ai.client.inference.usage.input_tokens',
@@ -101,6 +123,7 @@ export const metric = {
   agentTools: 'gen_ai.invoke_agent.tool_calls',
   tool: 'gen_ai.execute_tool.duration',
   workflow: 'gen_ai.invoke_workflow.duration',
+  request: 'http.server.request.duration',
   cost: 'provost.cost',
   approval: 'provost.approval.duration',
   compaction: 'provost.compaction.duration',

@@ -10,6 +10,12 @@ export interface TelemetryOptions {
   /** Default: the meter of the registered OpenTelemetry SDK. Without one, runs are not measured. */
   readonly meter?: Meter
   /**
+   * Names of the metrics. `current`: those of the conventions of 2026. `classic`: `gen_ai.client.token.usage` and
+   * `gen_ai.client.operation.duration` in their place, for existing dashboards. `both`: all of them. Metrics of Provost
+   * have one name. Default `current`.
+   */
+  readonly metricNames?: 'current' | 'classic' | 'both'
+  /**
    * Content that is recorded: `true` for all kinds, or a list of kinds. `messages`: the conversation. `instructions`:
    * system prompts. `tools`: arguments, results, evidence of policies. `errors`: error messages; codes are always
    * recorded. Content with a secret label is never recorded. Default `false`.

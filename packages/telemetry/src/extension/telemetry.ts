@@ -1,7 +1,7 @@
 import type { Context, Span } from '@opentelemetry/api'
 import { context, trace } from '@opentelemetry/api'
 import type { Extension, HookContext, KnownKeys, MovedKeys, TimedOperationOf, Watching } from '@provost/core'
-import { assertNever, checkOptions, defineExtension } from '@provost/core'
+import { assertNever, checkChoice, checkOptions, defineExtension } from '@provost/core'
 
 import type { ContentKind } from '../attributes/content.ts'
 import { createRecorder } from '../attributes/content.ts'
@@ -27,6 +27,7 @@ const everything: readonly ContentKind[] = ['messages', 'instructions', 'tools',
 const optionKeys = {
   tracer: true,
   meter: true,
+  metricNames: true,
   recordContent: true,
   scrubber: true,
   maxContentLength: true,
@@ -55,6 +56,7 @@ const movedKeys: MovedKeys = {
  */
 export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
   checkOptions(options, optionKeys, 'telemetry', movedKeys)
+  checkChoice(options.metricNames, ['current', 'classic', 'both'], 'metricNames', 'telemetry')
   const { recordContent = false, scrubber, maxContentLength = 16_384 } = options
   const kinds = recordContent === true ? everything : recordContent === false ? [] : recordContent
   const recorded: ReadonlySet<ContentKind> = new Set(kinds)

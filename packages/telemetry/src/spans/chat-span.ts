@@ -3,7 +3,7 @@ import { context, SpanKind } from '@opentelemetry/api'
 import type { Message, ModelOutcome, TimedOperationOf } from '@provost/core'
 
 import { splitModel } from '../attributes/provider-name.ts'
-import { attr, own } from '../attributes/semconv.ts'
+import { attr, costNames, own } from '../attributes/semconv.ts'
 import type { Instruments } from './instruments.ts'
 import { fail, secondsSince } from './open-span.ts'
 import { withSpan } from './span-context.ts'
@@ -93,7 +93,7 @@ export function openChat(
     if (usage.cacheReadTokens !== undefined) answer[attr.cacheRead] = usage.cacheReadTokens
     if (usage.cacheWriteTokens !== undefined) answer[attr.cacheWrite] = usage.cacheWriteTokens
     if (usage.reasoningTokens !== undefined) answer[attr.reasoning] = usage.reasoningTokens
-    if (cost !== undefined) answer[own.cost] = cost
+    if (cost !== undefined) for (const name of [own.cost, ...costNames]) answer[name] = cost
     at.setAttributes(answer)
     return fault && fail(at, record, { code: fault.class, message: fault.message }, mayTell())
   }

@@ -2,8 +2,9 @@ import type { Tracer } from '@opentelemetry/api'
 import { ProxyTracerProvider, createNoopMeter, metrics, trace } from '@opentelemetry/api'
 import { isRecord } from '@provost/core'
 
+import manifest from '../../package.json' with { type: 'json' }
 import type { Recorder } from '../attributes/content.ts'
-import type { Meters } from '../attributes/meters.ts'
+import type { Meters, MetricNames } from '../attributes/meters.ts'
 import { metersOf } from '../attributes/meters.ts'
 import type { TelemetryOptions } from '../attributes/telemetry-options.ts'
 
@@ -22,7 +23,9 @@ export interface Shared {
   readonly sandbox: ReadonlySet<string>
 }
 
-const scopeName = '@provost/telemetry'
+/** Name and version of the scope under which backends show spans and metrics. */
+export const scopeName = '@provost/telemetry'
+export const version: string = manifest.version
 const noTracing = new ProxyTracerProvider().getDelegate()
 const noMeter = createNoopMeter().constructor
 
@@ -35,12 +38,13 @@ const noMeter = createNoopMeter().constructor
 export function instruments(options: TelemetryOptions): () => Shared | undefined {
   const retrieval = new Set(options.retrievalTools ?? ['memory_recall'])
   const sandbox = new Set(options.sandboxTools ?? ['code_execute'])
-  const made = options.meter && metersOf(options.meter)
-  const proxy = trace.getTracer(scopeName)
+  const names = options.metricNames ?? 'current'
+  const made = options.meter && metersOf(options.meter, names)
+  const proxy = trace.getTracer(scopeName, version)
   let known: Shared | undefined
   let registered: Meters | undefined
   return () => {
-    const meters = made ?? (registered ??= registeredMeters())
+    const meters = made ?? (registered ??= registeredMeters(names))
     if (!options.tracer && !meters && !isTraced()) return warnOfNothing()
     if (known?.meters !== meters || !known) known = { tracer: options.tracer ?? proxy, meters, retrieval, sandbox }
     return known
@@ -73,7 +77,7 @@ function isTraced(): boolean {
   return !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== noTracing
 }
 
-function registeredMeters(): Meters | undefined {
-  const meter = metrics.getMeter(scopeName)
-  return meter.constructor === noMeter ? undefined : metersOf(meter)
+function registeredMeters(names: MetricNames): Meters | undefined {
+  const meter = metrics.getMeter(scopeName, version)
+  return meter.constructor === noMeter ? undefined : metersOf(meter, names)
 }

@@ -39,7 +39,10 @@ export function traceEvent(
     case 'agent.end': {
       if (record.records('messages')) {
         const answer = event.messages.findLast(({ role }) => role === 'assistant')
-        if (answer) here.setAttribute(attr.outputMessages, record.messages([answer]))
+        // After a handoff the current span is that of the last agent.
+        if (answer)
+          for (const span of new Set([here, run.root]))
+            span.setAttribute(attr.outputMessages, record.messages([answer]))
       }
       return run.close(event)
     }

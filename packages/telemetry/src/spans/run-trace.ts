@@ -33,6 +33,8 @@ export interface RunTrace {
 /** The part of a run's trace that event handlers change. */
 export interface TracedRun {
   readonly parts: Instruments
+  /** The span of the run. */
+  readonly root: Span
   /** The innermost open span, under which the next one is recorded. */
   current(): Span
   /** Returns the span of a call while it is open. */
@@ -199,6 +201,7 @@ export function traceRun(
 
   const traced: TracedRun = {
     parts,
+    root: span,
     current,
     call: (callId) => calls.get(callId),
     chat: (messageId) => chats.find(({ id }) => id === messageId),

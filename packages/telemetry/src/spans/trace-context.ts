@@ -13,6 +13,8 @@ import {
 import type { Fold, Json } from '@provost/core'
 import { isRecord } from '@provost/core'
 
+import { attr } from '../attributes/semconv.ts'
+
 /** A span in the headers of W3C Trace Context. */
 export interface TraceHeaders {
   readonly traceparent: string
@@ -85,12 +87,24 @@ const getter: TextMapGetter<Readonly<Record<string, unknown>>> = {
   },
 }
 
+/** What `mcpTools` tells of a call to an MCP server. */
+export interface McpCall {
+  readonly method: string
+  /** Id of the JSON-RPC request. */
+  readonly requestId?: string | number
+  readonly transport?: 'stdio' | 'http' | 'sse'
+}
+
 /**
  * Returns the `_meta` of a call to an MCP server, for `mcpTools({ meta: traceMeta })`. It marks the span of the call as
  * an MCP call, and passes the trace context to the server.
  */
-export function traceMeta(call: { readonly method: string }): Record<string, string> {
-  trace.getActiveSpan()?.setAttribute('mcp.method.name', call.method)
+export function traceMeta(call: McpCall): Record<string, string> {
+  trace.getActiveSpan()?.setAttributes({
+    [attr.mcpMethod]: call.method,
+    ...(call.requestId !== undefined && { [attr.rpcRequestId]: String(call.requestId) }),
+    ...(call.transport && { [attr.networkTransport]: call.transport === 'stdio' ? 'pipe' : 'tcp' }),
+  })
   return traceHeaders()
 }
 

@@ -151,3 +151,39 @@ describe('the meters record', () => {
     }
   })
 })
+
+describe('the classic names', () => {
+  const points = async (metricNames: 'classic' | 'both' | 'current') => {
+    const { meter, collect } = measured()
+    const { agent } = traced([lookStep, doneStep], {}, { meter, metricNames })
+    await agent.run('go')
+    return collect()
+  }
+
+  it('replace those of tokens and durations, and tell apart by attributes', async () => {
+    const found = await points('classic')
+    expect(Object.keys(found)).not.toContain('gen_ai.client.inference.duration')
+    expect(Object.keys(found)).not.toContain('gen_ai.client.inference.usage.input_tokens')
+    expect(found['gen_ai.client.token.usage']).toMatchObject([
+      { attributes: { 'gen_ai.token.type': 'input' }, value: { sum: 25, count: 2 } },
+      { attributes: { 'gen_ai.token.type': 'output' }, value: { sum: 3, count: 2 } },
+    ])
+    const operations = found['gen_ai.client.operation.duration']?.map(({ attributes }) => attributes)
+    expect(new Set(operations?.map((one) => one['gen_ai.operation.name']))).toEqual(
+      new Set(['chat', 'execute_tool', 'invoke_agent']),
+    )
+  })
+
+  it('stand beside the current ones on request, and are absent by default', async () => {
+    const [both, current] = [await points('both'), await points('current')]
+    expect(Object.keys(both)).toEqual(
+      expect.arrayContaining(['gen_ai.client.token.usage', 'gen_ai.client.inference.duration']),
+    )
+    expect(Object.keys(current)).not.toContain('gen_ai.client.token.usage')
+  })
+
+  it('have to be one of the three', () => {
+    // @ts-expect-error -- no such names
+    expect(() => traced([], {}, { metricNames: 'old' })).toThrow('metricNames')
+  })
+})

@@ -313,6 +313,8 @@ describe('spans have', () => {
       'provost.step': 1,
       'provost.attempt': 1,
       'provost.cost_usd': 0.000012,
+      'gen_ai.usage.cost': 0.000012,
+      'llm.cost.total': 0.000012,
     })
     expect(attributesOf(spans, 'execute_tool')).toEqual({
       ...shared,

@@ -82,6 +82,9 @@ export interface McpCallInfo {
   readonly server: string
   /** As the server calls it. */
   readonly tool: string
+  /** Id of the JSON-RPC request. */
+  readonly requestId: string | number
+  readonly transport: McpTransport['type']
 }
 
 /** Options of {@link mcpTools}. */

@@ -1,7 +1,7 @@
 import type { MCPTransport } from '@ai-sdk/mcp'
 import { isRecord } from '@provost/core'
 
-import type { McpOptions } from './mcp-options.ts'
+import type { McpOptions, McpTransport } from './mcp-options.ts'
 
 /** A message of the protocol, as `@ai-sdk/mcp` has it. */
 export type McpMessage = Parameters<MCPTransport['send']>[0]
@@ -31,12 +31,17 @@ function idOf({ id }: Record<string, unknown>): string | number | undefined {
 export type AddMeta = (message: McpMessage) => McpMessage
 
 /** Returns a function that adds the `_meta` of the application to tool calls, and leaves other messages unchanged. */
-export function metaAdder(server: string, meta: NonNullable<McpOptions['meta']>): AddMeta {
+export function metaAdder(
+  server: string,
+  transport: McpTransport['type'],
+  meta: NonNullable<McpOptions['meta']>,
+): AddMeta {
   return (message) => {
     if (!('method' in message) || message.method !== 'tools/call' || !('id' in message)) return message
     const params: Record<string, unknown> = message.params ?? {}
     const known = isRecord(params['_meta']) ? params['_meta'] : {}
-    const added = meta({ method: 'tools/call', server, tool: String(params['name']) })
+    const tool = String(params['name'])
+    const added = meta({ method: 'tools/call', server, tool, requestId: message.id, transport })
     return { ...message, params: { ...params, _meta: { ...known, ...added } } }
   }
 }

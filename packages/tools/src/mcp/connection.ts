@@ -73,7 +73,7 @@ async function greet(
   let stale = false
   const questions = createQuestions(name)
   let closed = false
-  const addMeta = meta ? metaAdder(name, meta) : undefined
+  const addMeta = meta ? metaAdder(name, transport.type, meta) : undefined
   const listener = { onListChanged: () => void (stale = true) }
   const stdio =
     transport.type === 'stdio'
