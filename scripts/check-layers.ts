@@ -100,6 +100,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'requests',
     'approvals',
     'api',
+    'turns',
     'chat',
     'ui',
     'a2a',

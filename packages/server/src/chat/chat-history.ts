@@ -4,8 +4,8 @@ import type { UIMessage, UIMessageChunk } from 'ai'
 
 import { HttpError } from '../http/http-error.ts'
 import type { ClientRedaction } from '../http/public-errors.ts'
+import { sessionTurns } from '../turns/session-turn.ts'
 import { fileAddress } from './chat-file.ts'
-import { chatTurns } from './chat-turn.ts'
 import type { UiChunk } from './ui-stream.ts'
 import { createUiStream } from './ui-stream.ts'
 
@@ -46,7 +46,7 @@ export async function chatMessages(
 
 async function* turnsOf(store: SessionStore, sessionId: string, redaction: ClientRedaction): AsyncGenerator<Turn> {
   const log = logEvents(sessionId)
-  const turns = chatTurns()
+  const turns = sessionTurns()
   let last: Turn | undefined
   let stream: ReturnType<typeof createUiStream> | undefined
   for await (const entry of store.read(sessionId)) {

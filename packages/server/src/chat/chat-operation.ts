@@ -7,30 +7,21 @@ import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
 import { beginOnce, keyHeader, keyOf } from '../requests/idempotency.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
-import { endOf } from '../sessions/session-end.ts'
 import { followSession } from '../sessions/session-reader.ts'
-import type { Cursor } from '../stream/cursor.ts'
-import { cursorAt } from '../stream/cursor.ts'
+import type { BegunTurn } from '../turns/begin-turn.ts'
+import { endNow } from '../turns/begin-turn.ts'
+import type { SessionTurn } from '../turns/session-turn.ts'
+import { sessionTurns, readTurns } from '../turns/session-turn.ts'
+import { turnResponse } from '../turns/turn-response.ts'
 import type { ChatBody, ChatRequest } from './chat-request.ts'
 import { chatSchema, clientTools, contentHash, messageKey, messageOf, readChatRequest } from './chat-request.ts'
 import type { Chat } from './chat-session.ts'
 import { findChat, openChat, rewindChat } from './chat-session.ts'
-import { chatResponse } from './chat-stream.ts'
-import type { ChatTurn } from './chat-turn.ts'
-import { chatTurns, readTurns } from './chat-turn.ts'
+import { chatProtocol } from './chat-stream.ts'
 
 type Answers = Extract<ChatRequest, { kind: 'answers' }>
 /** A message whose id is known. */
 type Asked = Extract<ChatRequest, { kind: 'input' }> & { readonly id: string }
-
-/** Where the events of a turn begin, and how it is recognised. */
-interface Following {
-  readonly live: LiveSession
-  readonly after: Cursor
-  /** The turn of the first event. */
-  readonly turn?: ChatTurn | undefined
-  isAsked(turn: ChatTurn): boolean
-}
 
 /** `POST /api/chat`: what `useChat` of the AI SDK sends. */
 export function chatOperation(setup: OperationSetup): Operation {
@@ -42,7 +33,7 @@ export function chatOperation(setup: OperationSetup): Operation {
     principal: Principal,
     live: LiveSession,
     { approvals, toolResults }: Answers,
-  ): Promise<Following> {
+  ): Promise<BegunTurn> {
     const { last, end } = await readTurns(store, live.id)
     const { pending } = live.session
     const waiting = new Set(pending.approvals.map(({ id }) => id))
@@ -66,9 +57,9 @@ export function chatOperation(setup: OperationSetup): Operation {
     asked: Asked,
     key: string | undefined,
     body: ChatBody,
-  ): Promise<Following> {
+  ): Promise<BegunTurn> {
     const { id } = asked
-    const isAsked = ({ messageIds }: ChatTurn): boolean => messageIds.includes(id)
+    const isAsked = ({ messageIds }: SessionTurn): boolean => messageIds.includes(id)
     // A new message aborts a suspended run: its pending calls never start.
     const leave = async (): Promise<void> => {
       if (live.session.status === 'suspended') await live.session.abort()
@@ -90,7 +81,7 @@ export function chatOperation(setup: OperationSetup): Operation {
     asked: Asked,
     key: string | undefined,
     body: ChatBody,
-  ): Promise<Following> {
+  ): Promise<BegunTurn> {
     const { principal } = found
     const { id, parts, replaces } = asked
     // A key identifies the request, whatever the page says of its message.
@@ -143,21 +134,24 @@ export function chatOperation(setup: OperationSetup): Operation {
         const { id, session } = following.live
         const control = connections.control(id)
         const reading = { host, live: following.live, waitingBytes: limits.waitingBytes, signal: control.signal }
-        return chatResponse({
-          sessionId: id,
-          events: followSession(reading, after),
-          turns: chatTurns(turn),
-          isAsked,
-          heartbeatMs: limits.heartbeatMs,
-          connections,
-          control,
-          closed(run) {
-            release()
-            if (run === undefined || chat.onDisconnect !== 'abort') return
-            if (runOf(following.live) === run) session.abort().catch((thrown: unknown) => report(thrown, { request }))
+        return turnResponse(
+          {
+            sessionId: id,
+            events: followSession(reading, after),
+            turns: sessionTurns(turn),
+            isAsked,
+            heartbeatMs: limits.heartbeatMs,
+            connections,
+            control,
+            closed(run) {
+              release()
+              if (run === undefined || chat.onDisconnect !== 'abort') return
+              if (runOf(following.live) === run) session.abort().catch((thrown: unknown) => report(thrown, { request }))
+            },
+            failed: (thrown) => report(thrown, { request, sessionId: id }),
           },
-          failed: (thrown) => report(thrown, { request, sessionId: id }),
-        })
+          chatProtocol(id),
+        )
       } catch (thrown) {
         release()
         if (begun !== undefined) await host.discard(begun)
@@ -167,12 +161,6 @@ export function chatOperation(setup: OperationSetup): Operation {
       }
     },
   })
-}
-
-/** Returns the end of a session's events. The feed of this process has it, unless it has just opened the session. */
-async function endNow({ host }: OperationSetup, { id, feed }: LiveSession): Promise<Cursor> {
-  const last = feed.retained().findLast(({ log, position }) => log === id && position !== undefined)
-  return last?.position ? cursorAt(last.position) : endOf(host.store, id)
 }
 
 /** Returns the last run of a session in this process. */

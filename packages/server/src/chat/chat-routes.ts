@@ -6,10 +6,11 @@ import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
 import { isCode } from '../http/request-error.ts'
 import { followSession } from '../sessions/session-reader.ts'
+import { sessionTurns, readTurns } from '../turns/session-turn.ts'
+import { turnResponse } from '../turns/turn-response.ts'
 import { chatMessages } from './chat-history.ts'
 import { findChat } from './chat-session.ts'
-import { chatResponse } from './chat-stream.ts'
-import { chatTurns, readTurns } from './chat-turn.ts'
+import { chatProtocol } from './chat-stream.ts'
 
 const stopSchema = z.looseObject({
   runId: z.string().min(1).max(200).optional().describe('Stop only this run. Default: the run in progress.'),
@@ -71,17 +72,20 @@ export function chatRoutes({
         const release = connections.take(principal.id)
         const control = connections.control(sessionId)
         const reading = { host, live, waitingBytes: limits.waitingBytes, signal: control.signal }
-        return chatResponse({
-          sessionId,
-          events: followSession(reading, last.begin),
-          turns: chatTurns(),
-          isAsked: (turn) => turn.id === last.turn.id,
-          heartbeatMs: limits.heartbeatMs,
-          connections,
-          control,
-          closed: release,
-          failed: (thrown) => report(thrown, { request, sessionId }),
-        })
+        return turnResponse(
+          {
+            sessionId,
+            events: followSession(reading, last.begin),
+            turns: sessionTurns(),
+            isAsked: (turn) => turn.id === last.turn.id,
+            heartbeatMs: limits.heartbeatMs,
+            connections,
+            control,
+            closed: release,
+            failed: (thrown) => report(thrown, { request, sessionId }),
+          },
+          chatProtocol(sessionId),
+        )
       },
     }),
     operation({

@@ -1,15 +1,10 @@
 import type { AgentEvent, EventOf, Json, ToolOutput } from '@provost/core'
 import { assertNever, eventFilter, reasonText, textOf, toJson } from '@provost/core'
 
+import type { TurnMapper } from '../turns/turn-mapper.ts'
+
 /** A chunk of the AI SDK's UI message stream. */
 export type UiChunk = { readonly type: string } & { readonly [key: string]: Json }
-
-/** Converts the events of one turn to the chunks of one UI message. The same events give the same chunks. */
-export interface UiStream {
-  take(event: AgentEvent): readonly UiChunk[]
-  /** Returns the last chunks, for a turn whose end the stream has not received too. */
-  finish(): readonly UiChunk[]
-}
 
 /** The message that a stream of chunks builds. */
 export interface UiStreamOptions {
@@ -25,7 +20,7 @@ const isShown = eventFilter(
   ...(['tool-input', 'tool-call', 'tool-progress', 'wait', 'model', 'team', 'governance', 'extension'] as const),
 )
 
-export function createUiStream({ sessionId, runId, messageId }: UiStreamOptions): UiStream {
+export function createUiStream({ sessionId, runId, messageId }: UiStreamOptions): TurnMapper<UiChunk> {
   let begun = false
   let inStep = false
   let finished = false

@@ -7,8 +7,8 @@ import { cursorAt } from '../stream/cursor.ts'
 import type { EventPosition } from '../stream/event-position.ts'
 import { origin } from '../stream/event-position.ts'
 
-/** A turn of a chat: the answer to user messages. A message that was queued behind an answer begins a turn of its own. */
-export interface ChatTurn {
+/** A turn of a session: the answer to user messages. A message that was queued behind an answer begins a turn of its own. */
+export interface SessionTurn {
   /** Id of the answer: the same in every process, and over suspensions of the run. */
   readonly id: string
   readonly runId: string
@@ -17,13 +17,13 @@ export interface ChatTurn {
 }
 
 /** Divides the events of a session into turns. */
-export interface ChatTurns {
+export interface SessionTurns {
   /** Takes the next event. @returns the turn that it belongs to; undefined between turns. */
-  take(event: AgentEvent): ChatTurn | undefined
+  take(event: AgentEvent): SessionTurn | undefined
 }
 
 /** @param turn the turn of the first event. */
-export function chatTurns(turn?: ChatTurn): ChatTurns {
+export function sessionTurns(turn?: SessionTurn): SessionTurns {
   let current = turn
   /** The first message of a queued turn is coming. */
   let opening = false
@@ -50,7 +50,7 @@ export function chatTurns(turn?: ChatTurn): ChatTurns {
 
 /** A turn in the log of a session. */
 export interface RecordedTurn {
-  readonly turn: ChatTurn
+  readonly turn: SessionTurn
   /** A reader that starts here receives the whole turn. */
   readonly begin: Cursor
 }
@@ -67,7 +67,7 @@ export interface RecordedTurns {
 /** Reads the turns of a session from its log. @param messageId of the turn to find. */
 export async function readTurns(store: SessionStore, id: string, messageId?: string): Promise<RecordedTurns> {
   const log = logEvents(id)
-  const turns = chatTurns()
+  const turns = sessionTurns()
   let at: EventPosition = origin
   let begin: EventPosition = origin
   let last: RecordedTurn | undefined
