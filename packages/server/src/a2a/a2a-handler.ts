@@ -70,7 +70,9 @@ export function a2aHandler(a2aRequest: A2aRequest, card: AgentCard, asked: Abort
     }
   }
 
-  function taken({ message }: SendMessageRequest): (signal: AbortSignal) => Promise<A2aTurn> {
+  function taken({ message, configuration }: SendMessageRequest): (signal: AbortSignal) => Promise<A2aTurn> {
+    // Dropped in silence, the client would wait for calls that never come.
+    if (configuration?.taskPushNotificationConfig) throw pushUnsupported()
     if (!message) throw new sdk.RequestMalformedError('The request has no message.')
     return (signal) => takeMessage(a2aRequest, message, signal)
   }
@@ -83,10 +85,11 @@ export function a2aHandler(a2aRequest: A2aRequest, card: AgentCard, asked: Abort
     }
   }
 
+  const pushUnsupported = (): Error =>
+    new sdk.PushNotificationNotSupportedError('Push notifications are not supported. Stream the task, or call GetTask.')
+
   const noPush = async (): Promise<never> => {
-    throw new sdk.PushNotificationNotSupportedError(
-      'Push notifications are not supported. Stream the task, or call GetTask.',
-    )
+    throw pushUnsupported()
   }
 
   return {

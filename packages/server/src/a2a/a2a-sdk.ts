@@ -3,6 +3,7 @@ import { HttpError } from '../http/http-error.ts'
 /** The used exports of `@a2a-js/sdk`. */
 export type A2aSdk = typeof import('@a2a-js/sdk') &
   Pick<typeof import('@a2a-js/sdk/server'), 'JsonRpcTransportHandler' | 'ServerCallContext' | 'validateVersion'> &
+  Pick<typeof import('@a2a-js/sdk/compat/v0_3/server'), 'LegacyJsonRpcTransportHandler'> &
   Pick<
     typeof import('@a2a-js/sdk/errors'),
     | 'A2AError'
@@ -18,12 +19,13 @@ export type A2aSdk = typeof import('@a2a-js/sdk') &
 /** Loads the SDK. @throws HttpError 404 if it is not installed. */
 export async function loadA2a(): Promise<A2aSdk> {
   try {
-    const [main, server, errors] = await Promise.all([
+    const [main, server, errors, { LegacyJsonRpcTransportHandler }] = await Promise.all([
       import('@a2a-js/sdk'),
       import('@a2a-js/sdk/server'),
       import('@a2a-js/sdk/errors'),
+      import('@a2a-js/sdk/compat/v0_3/server'),
     ])
-    return { ...main, ...server, ...errors }
+    return { ...main, ...server, ...errors, LegacyJsonRpcTransportHandler }
   } catch {
     throw new HttpError(404, {
       code: 'not-installed',

@@ -5,7 +5,8 @@ import type { OperationSetup } from '../api/operation-setup.ts'
 import { HttpError } from '../http/http-error.ts'
 import { isCode } from '../http/request-error.ts'
 import { frameStream } from '../stream/frame-stream.ts'
-import { agentCard } from './a2a-card.ts'
+import type { A2aAgent } from './a2a-card.ts'
+import { agentCard, cardJson } from './a2a-card.ts'
 import { a2aHandler } from './a2a-handler.ts'
 import { loadA2a } from './a2a-sdk.ts'
 
@@ -15,23 +16,15 @@ const headers = {
   'x-accel-buffering': 'no',
 }
 
-/** An agent and its public address. */
-export interface A2aAgent {
-  readonly name: string
-  /** Public address of the server. */
-  readonly base: string
-  readonly authenticated: boolean
-}
-
 /** Returns the card of an agent. @throws HttpError 404 if `@a2a-js/sdk` is not installed. */
 export async function answerCard(agent: A2aAgent): Promise<Response> {
   const sdk = await loadA2a()
-  return Response.json(sdk.AgentCard.toJSON(agentCard(sdk, agent)))
+  return Response.json(cardJson(sdk, agent))
 }
 
 /**
- * Answers a JSON-RPC request of A2A for one agent. Tasks are runs, contexts are sessions, and suspended runs are
- * `input-required`.
+ * Answers a JSON-RPC request of A2A for one agent, of version 1.0 or 0.3: the methods of 0.3 have a slash in their
+ * names. Tasks are runs, contexts are sessions, and suspended runs are `input-required`.
  *
  * @param body parsed JSON of the request.
  * @throws HttpError 404 if `@a2a-js/sdk` is not installed.
@@ -51,15 +44,21 @@ export async function answerA2a(
   const card = agentCard(sdk, agent)
   const disconnected = new AbortController()
   const handler = a2aHandler({ sdk, agent: agent.name, principal, setup, request }, card, disconnected.signal)
+  const method = body['method']
+  const isLegacy = typeof method === 'string' && method.includes('/')
   const failed = (thrown: unknown): object => {
     const error = thrown instanceof sdk.A2AError ? thrown : new Error('The server failed to handle the request.')
-    return { jsonrpc: '2.0', id: body['id'] ?? null, error: sdk.JsonRpcTransportHandler.mapToJSONRPCError(error) }
+    const mapped = isLegacy
+      ? sdk.LegacyJsonRpcTransportHandler.mapToLegacyJSONRPCError(error)
+      : sdk.JsonRpcTransportHandler.mapToJSONRPCError(error)
+    return { jsonrpc: '2.0', id: body['id'] ?? null, error: mapped }
   }
   try {
     const requestedVersion = request.headers.get(sdk.A2A_VERSION_HEADER)
     const context = new sdk.ServerCallContext(requestedVersion === null ? {} : { requestedVersion })
-    sdk.validateVersion(context.requestedVersion, card, 'JSONRPC')
-    const answer = await new sdk.JsonRpcTransportHandler(handler).handle(body, context)
+    if (!isLegacy) sdk.validateVersion(context.requestedVersion, card, 'JSONRPC')
+    const transport = isLegacy ? sdk.LegacyJsonRpcTransportHandler : sdk.JsonRpcTransportHandler
+    const answer = await new transport(handler).handle(body, context)
     if (!(Symbol.asyncIterator in answer)) {
       // The SDK sends the message of an unknown error to the client.
       const error: unknown = 'error' in answer ? answer.error : undefined

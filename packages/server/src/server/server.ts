@@ -6,7 +6,7 @@ import { cors } from 'hono/cors'
 import { routePath } from 'hono/route'
 import type { z } from 'zod'
 
-import type { A2aAgent } from '../a2a/a2a.ts'
+import type { A2aAgent } from '../a2a/a2a-card.ts'
 import { answerA2a, answerCard } from '../a2a/a2a.ts'
 import { agentOperations } from '../api/agent-operations.ts'
 import { checkApprovals } from '../approvals/approval-options.ts'
@@ -214,7 +214,13 @@ export function createServer(options: ServerOptions): Server {
   const cardOf = async (context: Context, name: string | undefined): Promise<A2aAgent> => {
     if (!authenticate) await principalOf(context)
     const base = (options.publicUrl ?? new URL(context.req.url).origin).replace(/\/$/u, '')
-    return { name: host.agentOf(name).name, base, authenticated: authenticate !== undefined }
+    const agent = host.agentOf(name)
+    return {
+      name: agent.name,
+      ...(agent.description !== undefined && { description: agent.description }),
+      base,
+      authenticated: authenticate !== undefined,
+    }
   }
   app.get('/.well-known/agent-card.json', async (context) => answerCard(await cardOf(context, undefined)))
   app.get('/a2a/:agent/.well-known/agent-card.json', async (context) =>

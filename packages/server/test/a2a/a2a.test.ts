@@ -312,3 +312,24 @@ test('a Provost agent calls another one over A2A', async () => {
   const agent = createAgent({ name: 'boss', model, tools: [a2aTool({ name: 'ask', url })] })
   expect(JSON.stringify((await agent.run('Ask.')).messages)).toContain('Hello from the desk.')
 })
+
+test('a message that asks for push notifications is refused, not taken without them', async () => {
+  const { client } = await listen([{ text: 'never' }])
+  const taskPushNotificationConfig = {
+    tenant: '',
+    id: '',
+    taskId: '',
+    url: 'https://client.example/push',
+    token: '',
+    authentication: undefined,
+  }
+  const configuration = {
+    acceptedOutputModes: [],
+    taskPushNotificationConfig,
+    historyLength: 0,
+    returnImmediately: false,
+  }
+  await expect(client.sendMessage({ ...saying('hi'), configuration })).rejects.toThrow(
+    'Push notifications are not supported. Stream the task, or call GetTask.',
+  )
+})
