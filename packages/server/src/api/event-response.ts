@@ -5,6 +5,8 @@ import type { LiveSession } from '../sessions/live-session.ts'
 import type { SessionEvents } from '../sessions/session-reader.ts'
 import { followSession } from '../sessions/session-reader.ts'
 import type { Cursor } from '../stream/cursor.ts'
+import { writeCursor } from '../stream/cursor.ts'
+import { origin } from '../stream/event-position.ts'
 import { frameStream } from '../stream/frame-stream.ts'
 import { acceptsGzip, gzipped } from '../stream/gzip.ts'
 import type { OperationSetup } from './operation-setup.ts'
@@ -32,6 +34,7 @@ export function streamed(
   principal: Principal,
   { verbose, gzip }: StreamForm,
   open: (signal: AbortSignal) => SessionEvents,
+  after?: Cursor,
 ): Response {
   const release = connections.take(principal.id)
   const control = connections.control(live.id)
@@ -49,7 +52,7 @@ export function streamed(
     connections.done(control)
     control.abort()
   }
-  const body = frameStream(eventFrames(events, { sessionId: live.id, verbose }), {
+  const body = frameStream(eventFrames(events, { sessionId: live.id, verbose, after: after && idAt(live.id, after) }), {
     heartbeatMs: limits.heartbeatMs,
     closed,
     failed: (thrown) => report(thrown, { sessionId: live.id }),
@@ -76,5 +79,17 @@ export function followed(
 ): Response {
   const { host, limits } = setup
   const { waitingBytes } = limits
-  return streamed(setup, live, principal, form, (signal) => followSession({ host, live, signal, waitingBytes }, after))
+  return streamed(
+    setup,
+    live,
+    principal,
+    form,
+    (signal) => followSession({ host, live, signal, waitingBytes }, after),
+    after,
+  )
+}
+
+/** Returns the id of the last event before a cursor; undefined at the beginning. */
+function idAt(sessionId: string, cursor: Cursor): string | undefined {
+  return cursor.root === origin ? undefined : writeCursor(sessionId, cursor)
 }

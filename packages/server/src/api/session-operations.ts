@@ -2,12 +2,12 @@ import { compensatedSession, compensationLog, lastModel, pendingWork, sessionCos
 import type { SessionStore } from '@provost/core'
 import { countedRead, exportSession } from '@provost/sessions'
 
-import { notOperator, unknownSession } from '../http/http-error.ts'
+import { HttpError, notOperator, unknownSession } from '../http/http-error.ts'
 import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
 import { eventsQuery, listQuery } from '../http/request-schema.ts'
 import { listSchema, releaseSchema, sessionSchema } from '../http/response-schema.ts'
-import { foldSession } from '../sessions/session-end.ts'
+import { foldSession, isBeyond, isOver } from '../sessions/session-end.ts'
 import type { SessionHost } from '../sessions/session-host.ts'
 import { atBeginning, givenCursor, writeCursor } from '../stream/cursor.ts'
 import { followed, formOf } from './event-response.ts'
@@ -102,8 +102,11 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
         accepting()
         const live = await decisionService.openToRead(principal, id)
         const after = request.headers.get('last-event-id') ?? query.after
-        const form = formOf(request, query)
-        return followed(setup, live, principal, form, after === undefined ? atBeginning : givenCursor(id, after))
+        const cursor = after === undefined ? atBeginning : givenCursor(id, after)
+        if (await isBeyond(host.store, id, cursor)) throw beyondLog(id)
+        // An EventSource stops reconnecting at this status alone.
+        if (await isOver(host.store, id, cursor)) return new Response(null, { status: 204 })
+        return followed(setup, live, principal, formOf(request, query), cursor)
       },
     }),
     operation({
@@ -145,6 +148,14 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
 
 /** Milliseconds to read a session whose writer died. After them another process may try. */
 const readingMs = 5_000
+
+function beyondLog(id: string): HttpError {
+  return new HttpError(400, {
+    code: 'invalid-event-id',
+    message: `The event id is beyond the end of session ${id.slice(0, 200)}.`,
+    hint: 'Send the id of the last received event unchanged, or leave it out to receive all events.',
+  })
+}
 
 /** Returns a store whose logs have errors as clients may receive them. */
 function outwardStore({ store, redaction }: SessionHost): SessionStore {

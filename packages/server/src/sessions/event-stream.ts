@@ -1,5 +1,6 @@
 import { createEventEncoder } from '@provost/core'
 
+import { completeId } from '../stream/cursor.ts'
 import type { Sent } from '../stream/read-cursor.ts'
 import type { ExecuteComplete } from './completion.ts'
 import type { SessionEvents } from './session-reader.ts'
@@ -9,32 +10,40 @@ export interface FrameOptions {
   readonly sessionId: string
   /** Each frame is the whole event. */
   readonly verbose: boolean
+  /** Id of the last event that the reader received earlier. */
+  readonly after?: string | undefined
 }
 
 /** Writes frames of server-sent events, for one connection. */
 interface FrameWriter {
   event(sent: Sent): Iterable<string>
-  complete(complete: ExecuteComplete): string
+  complete(complete: ExecuteComplete, id: string): string
 }
 
 /**
  * Yields events as frames of server-sent events, each under its id, and `execute_complete` at the end. A stream that ends
- * without it was cut: the client can reconnect with `Last-Event-ID`.
+ * without it was cut: the client can reconnect with `Last-Event-ID`. The id of `execute_complete` says that there is
+ * nothing to reconnect for, since an `EventSource` reconnects after each end.
  */
 export async function* eventFrames(
   events: SessionEvents,
-  { sessionId, verbose }: FrameOptions,
+  { sessionId, verbose, after }: FrameOptions,
 ): AsyncGenerator<Iterable<string>, void, undefined> {
-  const writer = verbose ? wholeFrames() : smallFrames(sessionId)
+  const shortId = shortener(sessionId)
+  const writer = verbose ? wholeFrames() : smallFrames(shortId)
+  let last = after
   function* framesOf(sent: readonly Sent[]): Generator<string, void, undefined> {
-    for (const one of sent) yield* writer.event(one)
+    for (const one of sent) {
+      last = one.id ?? last
+      yield* writer.event(one)
+    }
   }
   try {
     yield ['retry: 1000\n\n']
     for (;;) {
       const next = await events.next()
       if (next.done) {
-        if (next.value) yield [writer.complete(next.value)]
+        if (next.value) yield [writer.complete(next.value, completeId(last && shortId(last)))]
         return
       }
       yield framesOf(next.value)
@@ -44,19 +53,24 @@ export async function* eventFrames(
   }
 }
 
-/** Writes what the reader does not know yet, under ids without the session. */
-function smallFrames(sessionId: string): FrameWriter {
-  const encoder = createEventEncoder()
+/** Returns a function that removes the session from an id. */
+function shortener(sessionId: string): (id: string) => string {
   const prefix = `${sessionId}:`
+  return (id) => (id.startsWith(prefix) ? id.slice(prefix.length) : id)
+}
+
+/** Writes what the reader does not know yet, under ids without the session. */
+function smallFrames(shortId: (id: string) => string): FrameWriter {
+  const encoder = createEventEncoder()
   return {
     *event({ event, item, id: whole }) {
-      const id = whole?.startsWith(prefix) ? whole.slice(prefix.length) : whole
+      const id = whole === undefined ? undefined : shortId(whole)
       const frames = encoder.encode(event, item.log, id)
       for (const frame of frames) yield frameOf(frame === frames.at(-1) ? id : undefined, frame.event, frame.data)
     },
-    complete(complete) {
+    complete(complete, id) {
       const { event, data } = encoder.complete(complete)
-      return frameOf(undefined, event, data)
+      return frameOf(id, event, data)
     },
   }
 }
@@ -70,7 +84,7 @@ function wholeFrames(): FrameWriter {
       yield item.json()
       yield '\n\n'
     },
-    complete: (complete) => frameOf(undefined, complete.type, JSON.stringify(complete)),
+    complete: (complete, id) => frameOf(id, complete.type, JSON.stringify(complete)),
   }
 }
 

@@ -6,7 +6,7 @@ import { createClientRedaction } from '../http/public-errors.ts'
 import type { Cursor } from '../stream/cursor.ts'
 import { atBeginning, cursorAt } from '../stream/cursor.ts'
 import type { EventPosition } from '../stream/event-position.ts'
-import { origin } from '../stream/event-position.ts'
+import { compare, origin } from '../stream/event-position.ts'
 import { readCursor } from '../stream/read-cursor.ts'
 import { sessionTree } from './session-tree.ts'
 
@@ -24,6 +24,27 @@ export async function foldSession(
 /** Returns the cursor at the present end of a session's events. */
 export async function endOf(store: SessionStore, id: string): Promise<Cursor> {
   return (await foldSession(store, id)).last
+}
+
+/** Whether the inbox has an answer for a suspended run that no process has resumed yet. */
+export async function hasNews(store: SessionStore, id: string, waits: ReadonlyMap<string, unknown>): Promise<boolean> {
+  for await (const { token } of store.inbox(id)) if (waits.has(token)) return true
+  return false
+}
+
+/** Returns whether nothing has happened since a reader received `execute_complete`, and nothing is about to. */
+export async function isOver(store: SessionStore, id: string, { root, isComplete }: Cursor): Promise<boolean> {
+  if (!isComplete) return false
+  const { state, last } = await foldSession(store, id)
+  if (compare(last.root, root) > 0 || state.run?.status === 'running' || state.run?.yielded) return false
+  return !(await hasNews(store, id, state.waits))
+}
+
+/** Returns whether a cursor is at an entry that the log does not have. */
+export async function isBeyond(store: SessionStore, id: string, { root }: Cursor): Promise<boolean> {
+  if (root.offset === 0) return false
+  for await (const _ of store.read(id, root.offset - 1)) return false
+  return true
 }
 
 /** Returns whether a session has had a run. */

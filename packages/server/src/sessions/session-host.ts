@@ -403,12 +403,6 @@ function sessionExists(id: string): ProvostError {
   return new ProvostError('session-exists', `Session ${id} already exists.`, { hint: 'Use another id.' })
 }
 
-/** Whether the inbox has an answer for a suspended run that no process has resumed yet. */
-export async function hasNews(store: SessionStore, id: string, waits: ReadonlyMap<string, unknown>): Promise<boolean> {
-  for await (const { token } of store.inbox(id)) if (waits.has(token)) return true
-  return false
-}
-
 /** Casts run options: the session has the app context already. */
 function contextless(options: RunOptions): [RunOptions & { readonly context: never }] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server does not know the app type of an agent: its `context` option returns an untyped value

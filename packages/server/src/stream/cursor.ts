@@ -10,6 +10,8 @@ export interface Cursor {
   readonly root: EventPosition
   /** By `childKey`. */
   readonly children: ReadonlyMap<string, EventPosition>
+  /** The reader has also received `execute_complete` there. */
+  readonly isComplete?: boolean
 }
 
 /** The cursor of a reader that has received no event. */
@@ -29,6 +31,13 @@ export function writeCursor(sessionId: string, { root, children }: Cursor): stri
   return text
 }
 
+const completeWord = 'complete'
+
+/** Returns the id of `execute_complete` after the event with an id; undefined where no event had one. */
+export function completeId(last: string | undefined): string {
+  return last === undefined ? completeWord : `${last} ${completeWord}`
+}
+
 /**
  * Parses the id of the last event that a client received.
  *
@@ -46,6 +55,10 @@ export function givenCursor(sessionId: string, id: string): Cursor {
 
 function readCursor(sessionId: string, id: string): Cursor | undefined {
   const words = id.split(' ')
+  const isComplete = words.at(-1) === completeWord
+  if (isComplete) words.pop()
+  // It was the only event.
+  if (isComplete && words.length === 0) return { ...atBeginning, isComplete }
   const children = new Map<string, EventPosition>()
   for (let word = words.at(-1) ?? ''; /^[0-9a-f]{12}=/u.test(word); word = words.at(-1) ?? '') {
     words.pop()
@@ -56,7 +69,7 @@ function readCursor(sessionId: string, id: string): Cursor | undefined {
   // The frames of a session have ids without the session.
   const given = words.join(' ')
   const root = readPosition(given) ?? positionIn(sessionId, given)
-  return root && { root, children: new Map([...children].toReversed()) }
+  return root && { root, children: new Map([...children].toReversed()), ...(isComplete && { isComplete }) }
 }
 
 function positionIn(sessionId: string, id: string): EventPosition | undefined {

@@ -83,7 +83,7 @@ test('a reader that reconnects with the id of any event receives each durable ev
   const { id, frames } = await executed(server, { input: 'x' })
   const lasting = frames.filter((frame) => frame.id?.includes('.') === true).map((frame) => frame.id)
   expect(lasting.length).toBeGreaterThan(8)
-  for (const frame of frames) {
+  for (const frame of frames.slice(0, -1)) {
     if (frame.id === undefined) continue
     const response = await ask(server, `/api/agent/session/${id}/events`, { headers: { 'last-event-id': frame.id } })
     const again = framesIn(await response.text())
