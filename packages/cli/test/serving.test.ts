@@ -137,6 +137,27 @@ for (const [typed, code, shown] of [
   })
 }
 
+test.skipIf(!full)(
+  'on a terminal one answer decides all calls of a step, without the one whose number it denies',
+  async (ctx) => {
+    if (spawnSync('script', ['--version']).error) ctx.skip('script of util-linux is not installed')
+    const refunds = join(place.folder, 'refunds-of-both')
+    const run = 'run "$DESK" "both of them" --session asked-both --store tty.db'
+    const child = place.inTerminal(`"${process.execPath}" --conditions=@provost/source "$PROVOST" ${run}`, {
+      DESK: desk,
+      REFUNDS: refunds,
+    })
+    let out = ''
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text))
+    const end = ended(child)
+    await expect.poll(() => out).toContain('Approve all 2? ')
+    child.stdin?.write('no 2\n')
+    await end
+    expect(out).toContain('Both are settled.')
+    expect(readFileSync(refunds, 'utf8')).toBe('17\n')
+  },
+)
+
 test.skipIf(!full)('a call that its process died in waits until it is settled', async () => {
   const file = join(place.folder, 'sent')
   const child = place.start(['run', desk, 'send it', '--session', 'died', '--store', 'died.db'], { SENT: file })

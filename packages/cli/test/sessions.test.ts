@@ -95,6 +95,18 @@ test.skipIf(!full)(
   },
 )
 
+test.skipIf(!full)('several questions of one step are answered by one command with the id of their batch', async () => {
+  await place.provost('run', desk, 'both', '--session', 'together')
+  const shown = await place.provost('show', 'together')
+  const [, batch = ''] = /provost approve together (\S+\/batch\/1)/.exec(shown.out + shown.err) ?? []
+  const unnamed = await place.provost('deny', 'together')
+  expect(unnamed.err).toContain(`or of all 2 that were asked together: ${batch}`)
+  const before = made().length
+  const done = await place.provostWith(records, 'approve', 'together', batch, '--agent', deskFile)
+  expect(done).toMatchObject({ code: 0, out: expect.stringContaining('Both are settled.') })
+  expect(made().slice(before)).toEqual(['17', '18'])
+})
+
 test.skipIf(!full)('runs lists the sessions of the store, and what waits', async () => {
   const [all, failed] = await Promise.all([
     place.provost('runs', '--json'),

@@ -41,7 +41,7 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal | undefined
   /** Called for each approval; `undefined` leaves it pending. */
   readonly onApproval?: OnApproval | undefined
-  /** Called once for each batch of staged calls, instead of `onApproval` for its rows. */
+  /** Called once for each batch of calls, instead of `onApproval` for its rows. */
   readonly onBatch?: OnBatch | undefined
   /** Called for each question of a tool. */
   readonly onInput?: OnInput | undefined

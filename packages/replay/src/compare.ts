@@ -55,12 +55,13 @@ export function compareNext(recorded: RecordedLog, got: NewEntry): void {
 }
 
 /**
- * Returns an entry as a replay can expect it. Earlier releases recorded no subject of a question. Hooks trace its origins
- * and look for what is suspicious, and a replay calls no hooks.
+ * Returns an entry as a replay can expect it. Earlier releases recorded no subject of a question, and asked about each
+ * call apart. Hooks trace the origins of a subject and look for what is suspicious, and a replay calls no hooks.
  */
 function asRecorded(recorded: Entry, got: NewEntry): NewEntry {
   if (recorded.type !== 'wait' || got.type !== 'wait') return got
-  const { about, ...rest } = got
+  const { about, batch, ...asked } = got
+  const rest = batch !== undefined && recorded.batch !== undefined ? { ...asked, batch } : asked
   if (!about || !recorded.about) return rest
   const { origins, warnings } = recorded.about
   return { ...rest, about: { ...about, ...(origins && { origins }), ...(warnings && { warnings }) } }

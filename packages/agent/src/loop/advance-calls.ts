@@ -94,7 +94,7 @@ function planCalls(
   const entries: NewEntry[] = []
   const execute: CallState[] = []
   const handoffs = state.run ? handoffCallsIn(agent, state.run) : []
-  let batch: string | undefined
+  const batch = batchOf(agent, calls, verdicts)
   const waitOrExecute = (call: CallState): void => {
     const { remote } = agent.info(call.part.toolName)
     if (remote) entries.push(remoteWait(state, call, agent.tools.get(call.part.toolName)?.['~tool'].timeoutMs))
@@ -121,10 +121,7 @@ function planCalls(
             waitOrExecute(call)
           break
         }
-        const isRow = isOfStep(call) && 'ask' in verdict && agent.tools.get(call.part.toolName)?.['~tool'].stage
-        // All rows are asked about in this append, so a batch that a human sees gets no further ones.
-        if (isRow) batch ??= `${call.part.callId}/batch/${call.decisions + 1}`
-        entries.push(...decidedEntries(state, call, verdict, isRow ? batch : undefined))
+        entries.push(...decidedEntries(state, call, verdict, isOfStep(call) ? batch : undefined))
         if ('proceed' in verdict) waitOrExecute(call)
         break
       }
@@ -154,6 +151,24 @@ function planCalls(
     }
   }
   return { entries, execute }
+}
+
+/**
+ * Returns the batch of the calls of a step that are asked about now: a human decides on several of them, or on calls of
+ * staged tools, as one table. All rows are asked about in one append, so a batch that a human sees gets no further ones.
+ */
+function batchOf(
+  agent: ResolvedAgent,
+  calls: readonly CallState[],
+  verdicts: ReadonlyMap<CallState, Authorization | undefined>,
+): string | undefined {
+  const rows = calls.filter((call) => {
+    const verdict = verdicts.get(call)
+    return verdict && 'ask' in verdict && call.stage === 'planned' && isOfStep(call) && !handoffOf(agent, call)
+  })
+  const [first] = rows
+  const isBatch = rows.length > 1 || rows.some(({ part }) => agent.tools.get(part.toolName)?.['~tool'].stage)
+  return first && isBatch ? `${first.part.callId}/batch/${first.decisions + 1}` : undefined
 }
 
 /**

@@ -45,7 +45,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
   /** Called for each approval request while the run is active; without a decision the run is suspended. */
   readonly onApproval?: OnApproval | undefined
-  /** Called once for each batch of staged calls, instead of `onApproval` for its rows. */
+  /** Called once for each batch of calls, instead of `onApproval` for its rows. */
   readonly onBatch?: OnBatch | undefined
   /** Called for each question of a running tool, such as an MCP server's elicitation; other handlers may answer too. */
   readonly onInput?: OnInput | undefined
@@ -90,7 +90,7 @@ export interface SessionOptions {
   readonly principal?: Principal | undefined
   /** Called for each approval request while a run is active; without a decision the run is suspended. */
   readonly onApproval?: OnApproval | undefined
-  /** Called once for each batch of staged calls, instead of `onApproval` for its rows. */
+  /** Called once for each batch of calls, instead of `onApproval` for its rows. */
   readonly onBatch?: OnBatch | undefined
   /** Called for each question of a running tool, such as an MCP server's elicitation; other handlers may answer too. */
   readonly onInput?: OnInput | undefined

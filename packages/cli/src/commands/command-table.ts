@@ -92,18 +92,18 @@ export const commands: readonly (Command | OuterCommand)[] = [
   },
   {
     name: 'approve',
-    summary: 'Approves a call that waits, and records it in the store.',
+    summary: 'Approves a call that waits, or all calls that were asked about together, and records it in the store.',
     arguments: [sessionId, waitId],
     options: { ...agentOption, ...byOption, ...waitOption, ...storeOption },
     notes: [
       'No agent is needed to decide. The run continues when it is resumed: by provost resume, or by a server when a client reads its events.',
     ],
-    examples: ['approve ann-17', 'approve ann-17 ID --agent desk.ts'],
+    examples: ['approve ann-17', 'approve ann-17 ID --agent desk.ts', 'approve ann-17 BATCH'],
     load: async () => (await import('./decide.ts')).approve,
   },
   {
     name: 'deny',
-    summary: 'Denies a call that waits, and records it in the store.',
+    summary: 'Denies a call that waits, or all calls that were asked about together, and records it in the store.',
     arguments: [sessionId, waitId],
     options: {
       reason: { value: 'TEXT', text: 'Why. The model reads it.' },

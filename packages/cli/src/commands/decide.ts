@@ -7,7 +7,7 @@ import { openStore } from '../project/open-store.ts'
 import { deciderOf } from '../session/decider.ts'
 import { readSession } from '../session/recorded-session.ts'
 import { continueRun } from '../session/resume-session.ts'
-import { argumentText } from '../terminal/waits.ts'
+import { argumentText, batchesIn } from '../terminal/waits.ts'
 
 /** `provost approve SESSION [ID]` */
 export const approve = (given: Invocation): Promise<number> => decide(given, 'approve')
@@ -60,6 +60,12 @@ function rowsOf(
     hint:
       open.length === 0
         ? 'See its state with: provost show SESSION'
-        : `Give the ID of one: ${open.map((wait) => displayText(wait.id, { limit: 300 })).join(', ')}`,
+        : [
+            `Give the ID of one: ${open.map((wait) => displayText(wait.id, { limit: 300 })).join(', ')}`,
+            ...batchesIn(open).map(
+              ([batch, rows]) =>
+                `or of all ${rows.length} that were asked together: ${displayText(batch, { limit: 300 })}`,
+            ),
+          ].join('; '),
   })
 }

@@ -24,7 +24,7 @@ export async function run(given: Invocation): Promise<number> {
   const options = {
     store,
     extensions: trace.extensions,
-    ...(terminal.asks && { onApproval: askAtTerminal(terminal, deciderOf(given), interrupt.signal) }),
+    ...(terminal.asks && askAtTerminal(terminal, deciderOf(given), interrupt.signal)),
   }
   try {
     const id = given.value('session')

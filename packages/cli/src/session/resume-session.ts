@@ -21,7 +21,7 @@ export async function resumeSession(given: Invocation, { store }: OpenStore, fil
   const session = await agent.resumeSession(id, {
     store,
     extensions: trace.extensions,
-    ...(terminal.asks && { onApproval: askAtTerminal(terminal, deciderOf(given), interrupt.signal) }),
+    ...(terminal.asks && askAtTerminal(terminal, deciderOf(given), interrupt.signal)),
   })
   const code = await followRun(terminal, { sessionId: id, stream: session.resume(), interrupt, file })
   trace.show()

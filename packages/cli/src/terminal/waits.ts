@@ -18,6 +18,11 @@ export function waitLines(
       `  provost approve ${session} ${argumentText(wait.id)}`,
       `  provost deny ${session} ${argumentText(wait.id)}`,
     ]),
+    ...batchesIn(approvals).flatMap(([batch, rows]) => [
+      `One decision for these ${rows.length} calls:`,
+      `  provost approve ${session} ${argumentText(batch)}`,
+      `  provost deny ${session} ${argumentText(batch)}`,
+    ]),
     ...uncertain.flatMap(({ callId, toolName, input }) => [
       `${name(toolName)} had started when its process died: its outcome is unknown. Input: ${shown(input)}`,
       `  provost settle ${session} ${argumentText(callId)} done|retry|fail`,
@@ -25,6 +30,14 @@ export function waitLines(
     ...inputs.map(({ toolName, message }) => `${name(toolName)} asks: ${shown(message)}`),
     ...remoteCalls.map(({ toolName, input }) => `${name(toolName)} waits for its result. Input: ${shown(input)}`),
   ]
+}
+
+/** Returns the batches with more than one open row. */
+export function batchesIn(
+  approvals: PendingWork['approvals'],
+): readonly (readonly [batch: string, rows: PendingWork['approvals']])[] {
+  const rows = approvals.filter(({ batch }) => batch !== undefined)
+  return [...Map.groupBy(rows, ({ batch = '' }) => batch)].filter(([, open]) => open.length > 1)
 }
 
 /** Returns a text as one argument of a shell, safe to print and to copy. */

@@ -195,7 +195,7 @@ export type EntryBody =
       deadline?: Timestamp
       evidence?: Json
       sticky?: 'session'
-      /** Of a staged call: shared by the calls that one step asks about together. */
+      /** Shared by the calls that one step asks about together. */
       batch?: string
       /** A composite waits for it: the wait outlives the process. */
       parks?: true

@@ -21,7 +21,7 @@ export interface PendingApproval extends Pending, QuestionSubject {
   readonly input: Json
   readonly reason: string
   readonly evidence?: Json
-  /** Shared by the calls of staged tools that one step asks about together. It never gets further rows. */
+  /** Shared by the calls that one step asks about together: several calls, or those of staged tools. It never gets further rows. */
   readonly batch?: string
 }
 /** A call of a tool without `execute`: its result is delivered from outside. */
