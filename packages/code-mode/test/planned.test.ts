@@ -213,12 +213,13 @@ await tools.send({ to: 'team@firm', body: 'after' })`
       tools: [mail, child.toTool({ name: 'help', description: 'Helps.' })],
       mode: planned({ workers: 1 }),
       model: scriptedModel([
-        { toolCalls: [{ name: 'code_execute', input: { source: `${read}await tools.help({ input: mail.text })` } }] },
+        { toolCalls: [{ name: 'code_execute', input: { source: `${read}await tools.help({ task: mail.text })` } }] },
         { text: 'done' },
       ]),
     })
     const result = await parent.run('Let it help.')
     expect(result.status).toBe('suspended')
+    expect(result.pending.approvals.map(({ toolName }) => toolName)).toEqual(['post'])
     expect(done).toEqual([])
   })
 

@@ -1,19 +1,16 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 
 import { foldLog } from '@provost/agent'
 import type { Entry, RunResult, SessionStore } from '@provost/core'
 import { sqliteStore } from '@provost/sessions'
-import { assertWellFormed, crashAt, type CrashInjector, type CrashMoment } from '@provost/testing'
+import { assertWellFormed, crashAt } from '@provost/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import type { ChildLine } from '../fixture/script-child.ts'
+import { inAnotherProcess, type Moment, momentsOf } from '../fixture/script-process.ts'
 import { calls, outsideOf, goOn, noDeeds, readLog, type Site, writes } from '../fixture/script-site.ts'
 
 /** The moments that share a process, which is killed once each session is at its moment. */
@@ -21,7 +18,6 @@ const inAProcess = 12
 /** All moments, or a sample. */
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
-const child = fileURLToPath(new URL('../fixture/script-child.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'provost-killed-'))
 const site: Site = { place: join(folder, 'sessions.db'), folder }
 let store: SessionStore
@@ -33,17 +29,6 @@ afterAll(async () => {
   await store.close()
   rmSync(folder, { recursive: true })
 })
-
-async function inAnotherProcess(task: 'die' | 'resume', sessions: readonly string[]) {
-  const started = spawn(
-    process.execPath,
-    ['--conditions=@provost/source', '--no-warnings', child, JSON.stringify(site), task, ...sessions],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  )
-  const [said, [, signal]] = await Promise.all([text(started.stdout), once(started, 'close')])
-  const lines = said.split('\n').filter(Boolean)
-  return { signal: String(signal), lines: lines.map((line): ChildLine => JSON.parse(line)) }
-}
 
 const outcome = z.object({
   result: z.object({
@@ -73,20 +58,6 @@ function bridged(entries: readonly Entry[]) {
   return { planned: planned.map(({ callId }) => callId), settled, by: new Set(by) }
 }
 
-/** A moment by its name, because the order of parallel calls depends on the load. */
-interface Moment extends CrashMoment {
-  /** The number among moments of this name, from 1. */
-  readonly nth: number
-}
-
-function momentsOf({ moments }: CrashInjector): readonly Moment[] {
-  return moments.map(({ at, name }) => ({
-    at,
-    name,
-    nth: moments.filter((other) => other.name === name && other.at <= at).length,
-  }))
-}
-
 /** Every moment in full runs, otherwise the last of every third name. */
 function sampleOf(moments: readonly Moment[]): readonly Moment[] {
   if (full) return moments
@@ -96,7 +67,7 @@ function sampleOf(moments: readonly Moment[]): readonly Moment[] {
 /** Resumes in another process in full runs, otherwise in this one. */
 async function resume(sessions: readonly string[]): Promise<readonly ChildLine[]> {
   if (full) {
-    const { signal, lines } = await inAnotherProcess('resume', sessions)
+    const { signal, lines } = await inAnotherProcess(site, 'resume', sessions)
     expect(signal).toBe('null')
     return lines
   }
@@ -112,6 +83,7 @@ async function resume(sessions: readonly string[]): Promise<readonly ChildLine[]
 async function tryMoments(moments: readonly Moment[], expected: object): Promise<readonly string[]> {
   const sessionOf = ({ at }: Moment) => `died-at-${at}`
   const died = await inAnotherProcess(
+    site,
     'die',
     moments.map((moment) => `${sessionOf(moment)}@${moment.nth}@${moment.name}`),
   )
