@@ -199,9 +199,9 @@ function verdictOn(sink: Sink, one: TracedValue): RuleAnswer {
       evidence,
     }
   }
-  return {
-    ask: { reason: `${name}: ${words[one.origin.kind](shown(one).value ?? `the value of ${one.path}`)}`, evidence },
-  }
+  const origin = words[one.origin.kind](shown(one).value ?? `the value of ${one.path}`)
+  const unknown = one.guessed ? `, and the tool declares no role for ${one.path}` : ''
+  return { ask: { reason: `${name}: ${origin}${unknown}`, evidence } }
 }
 
 const words: Readonly<Record<Origin['kind'], (value: string) => string>> = {

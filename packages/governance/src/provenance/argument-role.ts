@@ -65,17 +65,24 @@ const byFormat: Readonly<Record<string, ArgRole>> = {
   duration: 'time',
 }
 
+/** A value with the role of its argument. */
+export interface ArgumentValue extends RoleValue {
+  /** Only the form of the value suggests the role: neither the tool nor the name of the argument does. */
+  readonly guessed?: true
+}
+
 /** Values per call at most: a call with more is rejected. */
 export const mostValues = 10_000
 
 /**
  * Returns the values of a call, each with the role of its argument. A role that the tool declares comes first, then the
- * role that name and format suggest. The default is content.
+ * role that name and format suggest. Where these say nothing, an address is a destination, a key or
+ * a few words are a selector, and the rest is content.
  *
  * @throws ProvostError `too-many-arguments` for a call with more than 10,000 values.
  */
-export function roleValuesOf(call: { readonly input: Json; readonly tool: ToolInfo }): readonly RoleValue[] {
-  const rows: RoleValue[] = []
+export function roleValuesOf(call: { readonly input: Json; readonly tool: ToolInfo }): readonly ArgumentValue[] {
+  const rows: ArgumentValue[] = []
   const declared = Object.entries(call.tool.roles).map(([pointer, role]) => ({ steps: pointer.split('/'), role }))
   walk(call.input, { steps: [''], role: undefined }, call.tool.inputSchema, (place, value, schema) => {
     const { steps } = place
@@ -88,7 +95,9 @@ export function roleValuesOf(call: { readonly input: Json; readonly tool: ToolIn
       .filter((one) => covers(one.steps, steps))
       .toSorted((a, b) => b.steps.length - a.steps.length)[0]
     const path: JsonPointer = `/${steps.slice(1).join('/')}`
-    rows.push({ path, role: own?.role ?? suggested(place, schema, value, isForeign(call.tool)), value })
+    const role = own?.role ?? suggested(place, schema, value, isForeign(call.tool))
+    const guessed = !own && role === 'selector' && !place.role && isFewWords(value) && !isKey(value)
+    rows.push({ path, role, value, ...(guessed && { guessed }) })
     // A text without a declared role may hold arguments in JSON or as a form.
     return own ? undefined : fieldsIn(value)
   })
@@ -169,13 +178,22 @@ function suggested(place: Place, schema: unknown, value: string, foreign: boolea
 
 /** Names of arguments that hold text for people. */
 const texts: ReadonlySet<string> = words(
-  'text body message content title subject description note notes comment summary reason label caption details name html markdown',
+  'text body message content title subject description note notes comment summary reason label caption details name html markdown location place venue topic',
 )
 
-/** Returns the role of a value whose argument has a name that says nothing: an address, a key, or a text. */
+/**
+ * Returns the role of a value whose argument has a name that says nothing. A key or a few words can choose what the call
+ * does, so they count as a selector.
+ */
 function byForm(value: string, name: string): ArgRole {
   if (isAddress(value)) return 'destination'
-  return isKey(value) && !keyWords(name).some((word) => texts.has(word)) ? 'selector' : 'content'
+  if (keyWords(name).some((word) => texts.has(word))) return 'content'
+  return isKey(value) || isFewWords(value) ? 'selector' : 'content'
+}
+
+/** Returns whether a value is a name or an option rather than a text: a few words on one line. */
+function isFewWords(value: string): boolean {
+  return value.length <= 64 && !/[\r\n]/.test(value) && keyWords(value).length <= 5 && /\p{L}/u.test(value)
 }
 
 /** Returns the role of the nearest key with a known name. In `recipients/0/name`, `recipients` outranks `name`. */

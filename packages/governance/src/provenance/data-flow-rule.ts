@@ -1,6 +1,7 @@
-import type { Answer, Ask, HookContext, Message, RoleValue, ToolCall } from '@provost/core'
+import type { Answer, Ask, HookContext, Message, ToolCall } from '@provost/core'
 
 import type { TaintHit } from '../taint/taint-hit.ts'
+import type { ArgumentValue } from './argument-role.ts'
 import type { ContractView } from './contract.ts'
 import type { Knowledge, Origin } from './origin.ts'
 import type { SecretArgument } from './secret-argument.ts'
@@ -9,7 +10,7 @@ import type { SecretArgument } from './secret-argument.ts'
 export type Implied = 'asked' | 'delegated' | 'no' | 'unknown'
 
 /** A value of a sink call, and its origin. */
-export interface TracedValue extends RoleValue {
+export interface TracedValue extends ArgumentValue {
   readonly origin: Origin
 }
 

@@ -45,8 +45,8 @@ function leadsTo(source: Source, known: Knowledge, state: Lookups, depth: number
     ({ role }) => role === 'selector' || role === 'destination',
   )
   const found =
-    keys.length > 0 &&
     keys.length <= mostKeys &&
+    keys.some(({ guessed }) => !guessed) &&
     keys.every(
       ({ value }) =>
         isOwn(exactForm(value), known) ||

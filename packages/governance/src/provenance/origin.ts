@@ -215,7 +215,9 @@ export function isDesignated({ call }: Source, known: Knowledge): boolean {
   if (!tool) return false
   const values = roleValuesOf({ input: call.input, tool }).filter(({ role }) => pointing.includes(role))
   return (
-    values.length > 0 && values.length <= mostPointing && values.every(({ value }) => isOwn(exactForm(value), known))
+    values.length <= mostPointing &&
+    values.some(({ guessed }) => !guessed) &&
+    values.every(({ value }) => isOwn(exactForm(value), known))
   )
 }
 

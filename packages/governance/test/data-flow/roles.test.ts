@@ -75,6 +75,62 @@ test('a key is a selector where the name of its argument says nothing, and text 
   expect(await outcome('note', 'k-4711')).toBe('ran')
 })
 
+describe('an argument without a role whose name says nothing', () => {
+  test.each(['premium', 'Casa Tejo', 'closed on request', 'Aktenzeichen Köln', '最高级'])(
+    'asks where a text by a third party gave the words “%s”',
+    async (value) => {
+      expect(await outcome('zork', value)).toBe('asked')
+      expect(await outcome('zork', value, 'egress')).toBe('asked')
+    },
+  )
+
+  test('says in the question that the tool declares no role for it', async () => {
+    const calls = [
+      { name: 'read_page', input: {} },
+      { name: 'apply_change', input: { zork: 'premium' } },
+    ]
+    const { asked } = await storyOf(
+      governed(calls, [told('premium'), sink('zork', 'write')]),
+      'Read the page and apply the change.',
+    )
+    expect(asked[0]?.reason).toContain('the tool declares no role for /zork')
+  })
+
+  test('runs with the words of the user, with words without a source, and with those of a declared text', async () => {
+    const calls = (value: string) => [
+      { name: 'read_page', input: {} },
+      { name: 'apply_change', input: { zork: value } },
+    ]
+    const run = (value: string, prompt: string) =>
+      storyOf(governed(calls(value), [told('something else'), sink('zork', 'write')]), prompt)
+    const given = await run('premium', 'Read the page and apply the change premium.')
+    const invented = await run('indigo', 'Read the page and apply the change.')
+    expect([given.outcomes.at(-1), invented.outcomes.at(-1)]).toEqual(['ran', 'ran'])
+    expect(await outcome('zork', 'premium', 'write', { zork: 'content' })).toBe('ran')
+  })
+
+  test('holds text where it has more than a few words', async () => {
+    expect(await outcome('zork', 'The committee has met and will meet again in May.')).toBe('ran')
+    expect(await outcome('venue', 'Pier 3')).toBe('ran')
+  })
+
+  test('does not let the user point at what a call with such words alone has read', async () => {
+    const search = tool({
+      name: 'search_notes',
+      effect: 'read',
+      input: z.object({ zork: z.string() }),
+      execute: () => 'Anna moved. Her address is anna@elsewhere.example now.',
+    })
+    const mail = sink('to', 'egress', { to: 'destination' })
+    const calls = [
+      { name: 'search_notes', input: { zork: 'move' } },
+      { name: 'apply_change', input: { to: 'anna@elsewhere.example' } },
+    ]
+    const story = await storyOf(governed(calls, [search, mail]), 'Look for move and apply the change for Anna.')
+    expect(story.asked).toHaveLength(1)
+  })
+})
+
 describe('readers of a label', () => {
   const internal = (readers?: readonly string[]) =>
     reader('read_page', 'The plan.', {
