@@ -102,6 +102,8 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'api',
     'turns',
     'chat',
+    'responses',
+    'completions',
     'ui',
     'a2a',
     'server',

@@ -5,7 +5,7 @@ import { createEventDecoder } from '@provost/core'
 import type { ExecuteComplete, Server, ServerOptions } from '@provost/server'
 import { createServer } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
-import type { ScriptedStep } from '@provost/testing'
+import type { ScriptedEntry } from '@provost/testing'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { z } from 'zod'
@@ -18,12 +18,12 @@ export const refund = tool({
   execute: ({ amount }) => `refunded ${amount}`,
 })
 
-export function deskOf(steps: readonly ScriptedStep[], store: SessionStore = memoryStore()): Agent {
+export function deskOf(steps: readonly ScriptedEntry[], store: SessionStore = memoryStore()): Agent {
   return createAgent({ name: 'desk', model: scriptedModel([...steps]), tools: [refund], store })
 }
 
 /** A server whose principals are the bearer tokens of its requests. */
-export function serverOf(steps: readonly ScriptedStep[], options: Partial<ServerOptions> = {}): Server {
+export function serverOf(steps: readonly ScriptedEntry[], options: Partial<ServerOptions> = {}): Server {
   const store = options.store ?? memoryStore()
   return createServer({
     agents: [deskOf(steps, store)],

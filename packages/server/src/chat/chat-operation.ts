@@ -10,13 +10,14 @@ import type { LiveSession } from '../sessions/live-session.ts'
 import { followSession } from '../sessions/session-reader.ts'
 import type { BegunTurn } from '../turns/begin-turn.ts'
 import { endNow } from '../turns/begin-turn.ts'
+import { openOrBegin } from '../turns/open-session.ts'
 import type { SessionTurn } from '../turns/session-turn.ts'
 import { sessionTurns, readTurns } from '../turns/session-turn.ts'
 import { turnResponse } from '../turns/turn-response.ts'
 import type { ChatBody, ChatRequest } from './chat-request.ts'
 import { chatSchema, clientTools, contentHash, messageKey, messageOf, readChatRequest } from './chat-request.ts'
 import type { Chat } from './chat-session.ts'
-import { findChat, openChat, rewindChat } from './chat-session.ts'
+import { findChat, rewindChat } from './chat-session.ts'
 import { chatProtocol } from './chat-stream.ts'
 
 type Answers = Extract<ChatRequest, { kind: 'answers' }>
@@ -125,7 +126,11 @@ export function chatOperation(setup: OperationSetup): Operation {
       try {
         if (asked.kind === 'input' && key === undefined) admitted = host.admit(principal)
         const found = await findChat(store, principal, body.id)
-        const { live, isNew } = await openChat(host, found, { agent: body.agent, tools: clientTools(body) })
+        const { live, isNew } = await openOrBegin(host, principal, {
+          id: found.sessionId,
+          agent: body.agent,
+          tools: clientTools(body),
+        })
         if (isNew) begun = live.id
         const { after, turn, isAsked, ...following } =
           asked.kind === 'answers'

@@ -8,7 +8,8 @@ import { badRequest } from '../http/request-error.ts'
 import type { ProviderOptions } from '../requests/client-history.ts'
 import { fileAt, optionsOf } from '../requests/client-history.ts'
 import type { RemoteToolInit } from '../sessions/remote-tool.ts'
-import { blobOf, fileHash } from './chat-file.ts'
+import { blobOf } from '../turns/stored-file.ts'
+import { fileHash } from './chat-file.ts'
 
 /** A longer text is cut: a refused part would leave its call waiting. */
 const longestError = 10_000

@@ -7,7 +7,6 @@ import { forkSession } from '@provost/sessions'
 import { HttpError } from '../http/http-error.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import { ownership } from '../sessions/ownership.ts'
-import type { RemoteToolInit } from '../sessions/remote-tool.ts'
 import { foldSession } from '../sessions/session-end.ts'
 import type { SessionHost } from '../sessions/session-host.ts'
 
@@ -36,28 +35,6 @@ export async function findChat(store: SessionStore, principal: Principal, id: st
     moves++
   }
   return { principal, first, sessionId, moves }
-}
-
-/** Opens the session of a chat, or begins it. */
-export async function openChat(
-  host: SessionHost,
-  { principal, sessionId }: Chat,
-  beginning: { readonly agent: string | undefined; readonly tools: readonly RemoteToolInit[] },
-): Promise<{ readonly live: LiveSession; readonly isNew: boolean }> {
-  try {
-    return { live: await host.open(principal, sessionId), isNew: false }
-  } catch (thrown) {
-    if (!(thrown instanceof HttpError) || thrown.status !== 404) throw thrown
-  }
-  try {
-    return { live: await host.begin(principal, { id: sessionId, ...beginning }), isNew: true }
-  } catch (thrown) {
-    // Two tabs may start the same chat.
-    const live = await host.open(principal, sessionId).catch(() => {
-      throw thrown
-    })
-    return { live, isNew: false }
-  }
 }
 
 /**

@@ -14,6 +14,8 @@ import { createApprover } from '../approvals/approver.ts'
 import { createDecisionService } from '../approvals/decision-service.ts'
 import { chatOperation } from '../chat/chat-operation.ts'
 import { chatRoutes } from '../chat/chat-routes.ts'
+import { completionOperation } from '../completions/completion-operation.ts'
+import { modelRoutes } from '../completions/model-routes.ts'
 import { createConnections } from '../http/connections.ts'
 import { HttpError, errorResponse, isInternal } from '../http/http-error.ts'
 import { isLocal, isRemote } from '../http/local-request.ts'
@@ -26,6 +28,7 @@ import { healthSchema, readySchema } from '../http/response-schema.ts'
 import { defaultLimits } from '../options/limits.ts'
 import type { Action, ServerOptions } from '../options/server-options.ts'
 import type { Server } from '../options/server.ts'
+import { responseRoutes } from '../responses/response-routes.ts'
 import { localPrincipal } from '../sessions/ownership.ts'
 import { checkCloseOptions, checkServerOptions } from './known-server-options.ts'
 import { answerMcp } from './mcp-server.ts'
@@ -108,7 +111,14 @@ export function createServer(options: ServerOptions): Server {
 
   const isReachable = createProbe(options.store)
 
-  const operations: readonly Operation[] = [...agentOperations(setup), chatOperation(setup), ...chatRoutes(setup)]
+  const operations: readonly Operation[] = [
+    ...agentOperations(setup),
+    chatOperation(setup),
+    ...chatRoutes(setup),
+    ...responseRoutes(setup),
+    completionOperation(setup),
+    ...modelRoutes(setup),
+  ]
   const open: readonly Operation[] = [
     operation({
       method: 'get',

@@ -42,6 +42,8 @@ export interface SessionHost {
   readonly store: SessionStore
   /** Redacts events and errors for clients. */
   readonly redaction: ClientRedaction
+  /** Names of the agents, in the order of the server's options. */
+  readonly agentNames: readonly string[]
   agentOf(name: string | undefined): Agent<unknown, never>
   /** Returns the agent of a name; undefined if this server has none. */
   agentNamed(name: string): Agent<unknown, never> | undefined
@@ -241,6 +243,7 @@ export function createSessionHost(
     store,
     redaction,
     running,
+    agentNames: agents.map(({ name }) => name),
     agentOf,
     agentNamed: (name) => byName.get(name),
 
