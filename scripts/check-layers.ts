@@ -106,6 +106,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'completions',
     'ui',
     'a2a',
+    'mcp',
     'server',
   ],
   client: ['chat'],

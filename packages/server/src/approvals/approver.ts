@@ -10,6 +10,8 @@ export interface Approver {
   isOperator(principal: Principal): Promise<boolean>
   /** Whether `approvals.by` is a function, so that principals may decide in other principals' sessions. */
   readonly isRule: boolean
+  /** Whether approvals over A2A and MCP count. */
+  readonly takesPeers: boolean
   /** @throws HttpError 403 `approvals-unset`, `peer-approval`, `not-approver` */
   mayDecide(principal: Principal, question: ApprovalQuestion): Promise<void>
   /** Whether changed arguments run without a new approval. */
@@ -34,6 +36,7 @@ export function createApprover({
   return {
     isOperator,
     isRule: typeof approvals?.by === 'function',
+    takesPeers: approvals?.peers === true,
 
     async mayDecide(principal, question) {
       const { kind, via } = question

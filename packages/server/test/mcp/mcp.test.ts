@@ -8,7 +8,7 @@ import { mcpTools, tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { ask, deskOf, serverOf } from '../served.ts'
+import { ask, deskOf, refund, serverOf } from '../served.ts'
 
 test('the MCP server exposes agents as tools, and a pending approval is stated in the result', async () => {
   const store = memoryStore()
@@ -111,5 +111,101 @@ describe.each<[string, ClientOptions]>([
     }
     await expect.poll(statusOf).toBe('idle')
     await client.close()
+  })
+})
+
+describe('an MCP client that shows forms to its user', () => {
+  interface Answer {
+    readonly action: 'accept' | 'decline' | 'cancel'
+    readonly content?: Record<string, string | boolean>
+  }
+  const asks = { toolCalls: [{ name: 'refund', input: { amount: 80 } }] }
+
+  async function clientOf(answers: readonly Answer[], options: Parameters<typeof serverOf>[1] = {}) {
+    const approvals = { by: 'requester', peers: true } as const
+    const store = memoryStore()
+    const model = scriptedModel([asks, ({ messages }) => ({ text: JSON.stringify(messages.at(-1)) })])
+    const agents = [createAgent({ name: 'desk', model, tools: [refund], store })]
+    const server = serverOf([], { agents, store, approvals, ...options })
+    const asked: string[] = []
+    const left = [...answers]
+    const client = new Client(
+      { name: 'test', version: '1' },
+      { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: { pin: '2026-07-28' } } },
+    )
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      asked.push(params.message)
+      return { ...(left.shift() ?? { action: 'cancel' }) }
+    })
+    const headers = { authorization: 'Bearer ann' }
+    const fetch = async (url: string | URL, init?: RequestInit): Promise<Response> =>
+      server.fetch(new Request(url, init))
+    const transport = new StreamableHTTPClientTransport(new URL('http://localhost/mcp'), {
+      fetch,
+      requestInit: { headers },
+    })
+    await client.connect(transport)
+    const call = () => client.callTool({ name: 'desk', arguments: { input: 'Refund 80.' } })
+    return { call, asked, server, client }
+  }
+
+  test('asks about a call, and the run goes on when the user approves', async () => {
+    const { call, asked } = await clientOf([{ action: 'accept', content: { approve: true } }])
+    const result = await call()
+    expect(asked).toEqual([expect.stringContaining('May desk call refund with {"amount":80}?')])
+    expect(result).toMatchObject({ structuredContent: { status: 'completed' } })
+    expect(JSON.stringify(result.content)).toContain('refunded 80')
+  })
+
+  test.each<[string, Answer, string]>([
+    ['declines', { action: 'decline' }, 'denied'],
+    ['answers no, with a reason', { action: 'accept', content: { approve: false, reason: 'too much' } }, 'too much'],
+    ['answers something else', { action: 'accept', content: { approve: 'yes' } }, 'denied'],
+  ])('does not make the call when the user %s', async (_, answer, told) => {
+    const { call } = await clientOf([answer])
+    const said = JSON.stringify((await call()).content)
+    expect(said).not.toContain('refunded 80')
+    expect(said.toLowerCase()).toContain(told)
+  })
+
+  test('leaves the question to others when the user dismisses it', async () => {
+    const { call, server } = await clientOf([{ action: 'cancel' }])
+    const result = await call()
+    expect(result).toMatchObject({ structuredContent: { status: 'suspended' } })
+    const { sessionId } = z.object({ sessionId: z.string() }).parse(result.structuredContent)
+    const { pending } = await (await ask(server, `/api/agent/session/${sessionId}`)).json()
+    expect(pending.approvals).toHaveLength(1)
+  })
+
+  test('is not asked by a server that takes no approvals of peers', async () => {
+    const { call, asked } = await clientOf([], { approvals: { by: 'requester' } })
+    expect(await call()).toMatchObject({ structuredContent: { status: 'suspended' } })
+    expect(asked).toEqual([])
+  })
+
+  test('cannot name a session of another principal as its state', async () => {
+    const { server } = await clientOf([])
+    const other = await ask(server, '/api/agent/execute', { body: { input: 'Refund 80.' }, as: 'bob' })
+    await other.text()
+    const id = other.headers.get('x-session-id')
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
+    }
+    const { pending } = await (await ask(server, `/api/agent/session/${id}`, { as: 'bob' })).json()
+    const inputResponses = { [pending.approvals[0].id]: { action: 'accept', content: { approve: true } } }
+    const params = { name: 'desk', arguments: { input: 'x' }, requestState: id, inputResponses, _meta: meta }
+    const headers = {
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'desk',
+    }
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+    const said = await (await ask(server, '/mcp', { body, headers })).text()
+    expect(said).toContain('isError')
+    const still = await (await ask(server, `/api/agent/session/${id}`, { as: 'bob' })).json()
+    expect(still.pending.approvals).toHaveLength(1)
   })
 })

@@ -1,0 +1,161 @@
+import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
+import type { ErrorInfo, PendingWork, Principal } from '@provost/core'
+import { displayText, noPendingWork, reasonText } from '@provost/core'
+
+import type { OperationSetup } from '../api/operation-setup.ts'
+import { HttpError } from '../http/http-error.ts'
+import type { LiveSession } from '../sessions/live-session.ts'
+import { endOf } from '../sessions/session-end.ts'
+import { followSession } from '../sessions/session-reader.ts'
+import { answeredApprovals, approvalForms, canAsk } from './mcp-approval.ts'
+
+export type McpSdk = typeof import('@modelcontextprotocol/server')
+
+/** A call of an agent as an MCP tool. */
+export interface McpCall {
+  readonly sdk: McpSdk
+  readonly agent: string
+  readonly principal: Principal
+  readonly setup: OperationSetup
+  readonly mcpReq: ServerContext['mcpReq']
+}
+
+/** Input of the tool of an agent. */
+export interface ToolInput {
+  readonly input: string
+  readonly sessionId?: string | undefined
+}
+
+/** Statuses that a result states. */
+export const toolStatuses: readonly ['completed', 'suspended', 'aborted'] = ['completed', 'suspended', 'aborted']
+
+/** The end of a run, as a call returns it. */
+interface Ended {
+  readonly status: string
+  readonly text: string
+  readonly pending: PendingWork
+  readonly error?: ErrorInfo | undefined
+}
+
+/** Runs an agent for a call, or continues the run of a call whose user has answered. */
+export async function callAgent(call: McpCall, given: ToolInput): Promise<CallToolResult | InputRequiredResult> {
+  const { setup, mcpReq } = call
+  setup.accepting()
+  // The client holds the state. It is the id of a session, which belongs to the caller or is unknown.
+  const asked = mcpReq.requestState()
+  const { live, ended, isDismissed } =
+    typeof asked === 'string' ? await decided(call, asked) : await started(call, given)
+  const cancel = (): void => void live.session.abort()
+  mcpReq.signal.addEventListener('abort', cancel, { once: true })
+  const quiet = reportProgress(live, mcpReq)
+  const end = await ended().finally(() => {
+    quiet()
+    mcpReq.signal.removeEventListener('abort', cancel)
+  })
+  if (end.status === 'failed') {
+    if (asked === undefined && given.sessionId === undefined) await setup.host.discard(live.id)
+    const { code = 'failed', message = 'The run failed.' } = end.error ?? {}
+    throw new HttpError(400, { code, message: `${code}: ${message}` })
+  }
+  if (!isDismissed && end.status === 'suspended' && end.pending.approvals.length > 0 && canAsk(call)) {
+    const inputRequests = approvalForms(call, end.pending.approvals)
+    return call.sdk.inputRequired({ requestState: live.id, inputRequests })
+  }
+  return resultOf(live.id, end)
+}
+
+function resultOf(sessionId: string, { status, text, pending }: Ended): CallToolResult {
+  const waiting = pending.approvals.map((one) => `${displayText(one.toolName)} (${reasonText(one)})`).join(', ')
+  const said =
+    status === 'completed'
+      ? text
+      : status === 'suspended'
+        ? `It waits for a human: ${waiting || 'an answer'}.`
+        : 'It was aborted.'
+  return {
+    content: [{ type: 'text', text: `${said}\n\n(session ${sessionId})` }],
+    structuredContent: { sessionId, status: toolStatuses.find((one) => one === status) ?? 'aborted' },
+  }
+}
+
+/** A run that goes on. */
+interface Going {
+  readonly live: LiveSession
+  /** The user closed the questions without an answer: they stay open for others. */
+  readonly isDismissed?: true
+  /** Waits for its end. */
+  ended(): Promise<Ended>
+}
+
+async function started(
+  { agent, principal, setup: { host, allow } }: McpCall,
+  { input, sessionId }: ToolInput,
+): Promise<Going> {
+  await allow(principal, sessionId === undefined ? { kind: 'run', agent } : { kind: 'send', sessionId })
+  const admitted = host.admit(principal)
+  try {
+    const live =
+      sessionId === undefined ? await host.begin(principal, { agent }) : await host.open(principal, sessionId)
+    const stream = host.start(live, input, {})
+    return {
+      live,
+      async ended() {
+        const { status, text, pending, error } = await stream.result
+        return { status, text, pending, ...(error && { error: host.redaction.error(error.toJSON()) }) }
+      },
+    }
+  } finally {
+    admitted()
+  }
+}
+
+/** Delivers what the user answered, and follows the run that goes on from it. */
+async function decided(call: McpCall, sessionId: string): Promise<Going> {
+  const { agent, principal, setup, mcpReq } = call
+  const { host, limits, decisionService } = setup
+  const live = await host.open(principal, sessionId)
+  if (live.agent.name !== agent) {
+    throw new HttpError(400, {
+      code: 'invalid-request',
+      message: 'The state of the request belongs to a session of another agent.',
+      hint: 'Send requestState and the arguments of one call unchanged.',
+    })
+  }
+  const after = await endOf(host.store, live.id)
+  const approvals = answeredApprovals(call, live.session.pending.approvals)
+  if (approvals.length > 0) {
+    const reached = { live, requester: principal }
+    await host.decide(live, await decisionService.check(principal, reached, { approvals }, 'mcp'))
+  } else if (live.session.status === 'suspended') {
+    const { pending } = live.session
+    return { live, isDismissed: true, ended: async () => ({ status: 'suspended', text: '', pending }) }
+  }
+  return {
+    live,
+    async ended() {
+      const reading = { host, live, signal: mcpReq.signal, waitingBytes: limits.waitingBytes }
+      const events = followSession(reading, after)
+      for (;;) {
+        const next = await events.next()
+        if (!next.done) continue
+        // Cut by the cancellation of the call, which aborts the run.
+        return next.value ?? { status: 'aborted', text: '', pending: noPendingWork }
+      }
+    },
+  }
+}
+
+/** Reports the steps and the calls of a run to a client that asked for it. @returns stops reporting. */
+function reportProgress({ feed }: LiveSession, { _meta, notify }: ServerContext['mcpReq']): () => void {
+  const progressToken = _meta?.progressToken
+  if (progressToken === undefined) return () => {}
+  let progress = 0
+  return feed.listen(({ event }) => {
+    if (event.type !== 'step.start' && event.type !== 'tool.execute.start') return
+    const message = event.type === 'step.start' ? `step ${event.step}` : displayText(event.toolName)
+    // A client that has left receives nothing more; its run ends by the signal.
+    notify({ method: 'notifications/progress', params: { progressToken, progress: ++progress, message } }).catch(
+      () => {},
+    )
+  })
+}
