@@ -107,8 +107,13 @@ export async function attemptModel(
   const answer = parts === given.parts ? given : { ...given, parts }
   const message = assistantMessage(ctx.state, messageId, label, parts)
   // Kept as partial if the run ends before the answer is recorded, unless a hook holds it back.
-  if (parts.length > 0 && !request.hold) ctx.partialMessage = message
+  if (parts.length > 0 && !isHeldBack(pieces, request.hold)) ctx.partialMessage = message
   return { model: name, message, answer, sent, pieces }
+}
+
+/** Returns whether an answer is held back, as a whole or from its first link on. */
+export function isHeldBack(pieces: StreamEvents, hold: PreparedRequest['hold']): boolean {
+  return hold === 'links' ? pieces.holds() : hold !== undefined
 }
 
 /** Estimates the tokens of a request of this step. Each message is counted once in a run. */

@@ -7,6 +7,7 @@ import { newEntry } from '../state/entry.ts'
 import type { EntryContext } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { ModelAttempt } from './model-attempt.ts'
+import { isHeldBack } from './model-attempt.ts'
 import type { PreparedRequest } from './model-request.ts'
 
 /** Records a failed attempt with its usage and cost. Returns the failure for the `model.error` hooks. */
@@ -57,7 +58,7 @@ export function endDiscarded(
 ): void {
   ctx.partialMessage = undefined
   if (!pieces.begun()) return
-  const message: Message = hold ? { ...whole, content: [] } : whole
+  const message: Message = isHeldBack(pieces, hold) ? { ...whole, content: [] } : whole
   const payload = { messageId: message.id, attempt: ctx.attempt, message, discarded: true as const }
   ctx.logWriter.emit('message.end', payload, ctx.step)
 }

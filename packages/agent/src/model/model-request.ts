@@ -29,7 +29,7 @@ export interface PreparedRequest {
   /** Names of the deferred tools that hooks offer. */
   readonly promoted: ReadonlySet<string>
   readonly settings: ModelSettings
-  readonly hold?: 'text' | 'all'
+  readonly hold?: 'links' | 'text' | 'all'
 }
 
 /**
@@ -103,7 +103,7 @@ function throughHooks(
 }
 
 function stricter(one: PreparedRequest['hold'], other: PreparedRequest['hold']): PreparedRequest['hold'] {
-  return one === 'all' || other === 'all' ? 'all' : (other ?? one)
+  return (['all', 'text', 'links'] as const).find((hold) => one === hold || other === hold)
 }
 
 /** Applies the edit of a hook. Hooks cannot add tools where an orchestrator has named them. */

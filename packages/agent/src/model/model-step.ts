@@ -18,7 +18,7 @@ import { RunEnding } from '../types/run-ending.ts'
 import { cutView } from './context-edit.ts'
 import type { ErrorRecovery } from './error-recovery.ts'
 import { recoverFrom } from './error-recovery.ts'
-import { attemptModel, requestTokens } from './model-attempt.ts'
+import { attemptModel, isHeldBack, requestTokens } from './model-attempt.ts'
 import { endDiscarded, recordFailure } from './model-failure.ts'
 import type { PreparedRequest } from './model-request.ts'
 import { prepareRequest } from './model-request.ts'
@@ -66,7 +66,7 @@ export async function askModel(
       const failure = remedy.error ? { ...failed, error: remedy.error } : failed
       const { partial: _, ...unsaid } = failure
       ctx.partialMessage = undefined
-      return { failure: request.hold ? unsaid : failure }
+      return { failure: isHeldBack(tried.pieces, request.hold) ? unsaid : failure }
     }
     endDiscarded(ctx, tried, request)
     const name = tried.model

@@ -14,6 +14,7 @@ import type { StepOutcome, Repair } from '../types/loop.ts'
 import type { StepRequest } from '../types/orchestrator.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { ModelAttempt } from './model-attempt.ts'
+import { isHeldBack } from './model-attempt.ts'
 import type { PreparedRequest } from './model-request.ts'
 
 /** Validates an answer with the `model.response` hooks and the output schema. Its usage counts in every case. */
@@ -38,7 +39,7 @@ export async function validateResponse(
   const { message, repair, asks } = await judgeMessage(ctx, tried.message, model, output === undefined)
   if (asks.length > 0 && !repair) return { ...answered, message, ask: mergeApprovals(asks) }
   // A held-back answer that needs a repair is never shown.
-  if (repair && hold) return { ...answered, message, repair, unsaid: true }
+  if (repair && isHeldBack(tried.pieces, hold)) return { ...answered, message, repair, unsaid: true }
   tried.pieces.release(message)
   return repair ? { ...answered, message, repair } : { ...answered, message }
 }

@@ -1,8 +1,9 @@
-import type { EventPayloads, EventType, Message } from '@provost/core'
+import type { EventPayloads, EventType, Message, RequestEdit } from '@provost/core'
 import { assertNever } from '@provost/core'
 import type { StreamChunk } from '@provost/provider'
 
 import type { RunContext } from '../types/run-context.ts'
+import { linkGate } from './held-links.ts'
 import { streamRedaction } from './stream-redaction.ts'
 
 /** Turns the chunks of one attempt into events as they arrive, or later where a hook holds them back. */
@@ -12,10 +13,14 @@ export interface StreamEvents {
   release(message: Message): void
   /** Whether listeners have seen the message begin. */
   begun(): boolean
+  /** Whether something is held back. */
+  holds(): boolean
 }
 
+type Hold = NonNullable<RequestEdit['hold']>
+
 /** Returns the event emitter of one attempt at a message. */
-export function streamEvents(ctx: RunContext, messageId: string, hold: 'text' | 'all' | undefined): StreamEvents {
+export function streamEvents(ctx: RunContext, messageId: string, hold: Hold | undefined): StreamEvents {
   const { logWriter, step, attempt } = ctx
   const held: StreamChunk[] = []
   /** Chunks that listeners receive next. */
@@ -100,18 +105,73 @@ export function streamEvents(ctx: RunContext, messageId: string, hold: 'text' | 
     }
   }
 
+  /** Text that listeners have received, and the part of it that has not ended. */
+  let shown = ''
+  let open: { readonly partId: string; text: string } | undefined
+  const gate = linkGate()
+
+  /** Emits text up to the first link. */
+  function emitToLink(piece: StreamChunk): void {
+    if (held.length > 0 && !isCallPiece(piece)) return void held.push(piece)
+    if (piece.type === 'text-delta') {
+      const parts = gate.pass(piece)
+      for (const one of parts.shown) note(one)
+      held.push(...parts.held)
+      return
+    }
+    if (piece.type === 'text-end') for (const one of gate.rest(piece.partId)) note(one)
+    note(piece)
+  }
+
+  function note(piece: StreamChunk): void {
+    if (piece.type === 'text-start') open = { partId: piece.partId, text: '' }
+    if (piece.type === 'text-end') open = undefined
+    if (piece.type === 'text-delta') {
+      shown += piece.delta
+      if (open) open.text += piece.delta
+    }
+    emit(piece)
+  }
+
   return {
-    emit: hold === undefined ? emit : (piece) => void (isHeld(piece, hold) ? held.push(piece) : emit(piece)),
+    emit:
+      hold === undefined
+        ? emit
+        : hold === 'links'
+          ? emitToLink
+          : (piece) => void (isHeld(piece, hold) ? held.push(piece) : emit(piece)),
     release(message) {
       if (held.length === 0) return
       const calls = new Set(message.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : [])))
       const standing = held.filter((piece) => !isCallPiece(piece) || calls.has(piece.callId))
-      const replaced = textIn(held) !== textIn(piecesOf(message))
-      for (const piece of replaced ? [...piecesOf(message), ...standing.filter(isCallPiece)] : standing) emit(piece)
+      const text = textIn(piecesOf(message))
+      const replaced = shown + textIn(held) !== text
+      const others = shown === '' && !open ? piecesOf(message) : restOf(text, shown, open)
+      for (const piece of replaced ? [...others, ...standing.filter(isCallPiece)] : standing) emit(piece)
       held.length = 0
     },
     begun: () => begun,
+    holds: () => held.length > 0,
   }
+}
+
+/** Returns the chunks of a text behind the part that listeners have received. */
+function restOf(
+  text: string,
+  shown: string,
+  open: { readonly partId: string; readonly text: string } | undefined,
+): readonly StreamChunk[] {
+  const delta = text.startsWith(shown) ? text.slice(shown.length) : `\n\n${text}`
+  const partId = open?.partId ?? 'rest'
+  return [
+    ...(open ? [] : textStart(partId)),
+    { type: 'text-delta', partId, delta },
+    { type: 'text-end', partId, text: (open?.text ?? '') + delta },
+  ]
+}
+
+function textStart(partId: string): readonly StreamChunk[] {
+  return [{ type: 'text-start', partId }]
 }
 
 function isCallPiece(piece: StreamChunk): piece is Extract<StreamChunk, { readonly callId: string }> {

@@ -242,7 +242,11 @@ describe('what a request may change', () => {
 
 describe('hold', () => {
   /** The events that were out when the answer was judged. */
-  async function outBeforeJudged(hold: 'text' | 'all' | undefined, step: ScriptedStep, ...more: readonly Extension[]) {
+  async function outBeforeJudged(
+    hold: 'links' | 'text' | 'all' | undefined,
+    step: ScriptedStep,
+    ...more: readonly Extension[]
+  ) {
     const out: AgentEvent[] = []
     let before: AgentEvent[] = []
     const guard = extension('guard', {
@@ -253,7 +257,8 @@ describe('hold', () => {
       event: (event) => void out.push(event),
     })
     const { events, result } = await asking([step, { text: 'done' }], [guard, ...more])
-    return { before: typesOf(before), events, result }
+    const said = only(before, 'text.delta').map(({ delta }) => delta)
+    return { before: typesOf(before), said, events, result }
   }
   const words: ScriptedStep = { reasoning: 'hm', text: ['a', 'b'], toolCalls: [say('x')] }
 
@@ -268,6 +273,43 @@ describe('hold', () => {
     expect(before).toContain('tool.call.end')
     expect(only(events, 'text.delta').map(({ delta }) => delta)).toEqual(['a', 'b', 'done'])
     expect(only(events, 'reasoning.end')).toMatchObject([{ text: 'hm' }])
+  })
+
+  it.each([
+    [['One ', 'two [th', 'ree](u) four'], 'One two '],
+    [['One tw', 'o.thr', 'ee/four'], 'One '],
+    [['One <', 'img src=x>'], 'One '],
+    [['One ht', 'tp', ':/', '/two'], 'One '],
+    [['One', ' &#104;ttp'], 'One '],
+    [['一、二、', '[三](四)'], '一、二、'],
+    [['One: two, 3.5 %, ', 'three. Four'], 'One: two, 3.5 %, three. Four'],
+  ])(
+    'links: the text before the first possible link is out, and the rest once it has been judged: %j',
+    async (text, out) => {
+      const { said, events } = await outBeforeJudged('links', { text, toolCalls: [say('x')] })
+      expect(said.join('')).toBe(out)
+      const deltas = only(events, 'text.delta').map(({ delta }) => delta)
+      expect(deltas.join('')).toBe(`${text.join('')}done`)
+    },
+  )
+
+  it('links: of a replaced message, the text behind what is out is emitted', async () => {
+    const replaced = (content: string) => extension('replaces', { 'model.response': () => ({ message: { content } }) })
+    const kept = await outBeforeJudged('links', { text: ['One [two](u)'] }, replaced('One [two](#)'))
+    const text = only(kept.events, 'text.end').map((event) => event.text)
+    expect([kept.said, text]).toEqual([['One '], ['One [two](#)']])
+    const other = await outBeforeJudged('links', { text: ['One [two](u)'] }, replaced('Withheld.'))
+    expect(only(other.events, 'text.delta').map(({ delta }) => delta)).toEqual(['One ', '\n\nWithheld.'])
+  })
+
+  it('links: an aborted or failed attempt keeps the link back', async () => {
+    const half: ScriptedStep = { text: ['One ', '[two](hunter2)', ' three'], failAfterChunks: 2 }
+    const { events, result } = await asking([half], [onRequest('hold', () => ({ hold: 'links' }))], {
+      settings: { maxRetries: 0 },
+    })
+    expect(result.status).toBe('failed')
+    expect(only(events, 'text.delta').map(({ delta }) => delta)).toEqual(['One '])
+    expect(JSON.stringify([events, result.messages]).includes('hunter2')).toBe(false)
   })
 
   it('all: nor are its calls', async () => {

@@ -57,8 +57,11 @@ export interface RequestEdit {
   readonly promote?: readonly string[]
   readonly model?: ModelSpec
   readonly params?: ModelSettings
-  /** Buffers deltas until `model.response` has checked the whole message. */
-  readonly hold?: 'text' | 'all'
+  /**
+   * Buffers deltas until `model.response` has checked the whole message. `links` buffers text from the first word on that
+   * may be part of a link; the hooks leave the text before it as it is.
+   */
+  readonly hold?: 'links' | 'text' | 'all'
 }
 
 /** A model call after all changes to it, right before it is made: for a step, or for `ctx.generate`. */

@@ -15,11 +15,18 @@ const answer: ToolInfo = {
   deferred: false,
 }
 
-/** Returns the answer as a call that rules can judge, or undefined if it has no text. */
-export function answerCall(message: Message, ctx: HookContext): ToolCall | undefined {
+/** Links of an answer that are judged. */
+export const mostLinks = 1000
+
+/**
+ * Returns the answer as a call that rules can judge, or undefined if it has no text.
+ *
+ * @param addresses where its links lead. Default: the addresses in its text.
+ */
+export function answerCall(message: Message, ctx: HookContext, addresses?: readonly string[]): ToolCall | undefined {
   const text = textOf(message)
   if (message.role !== 'assistant' || text === '') return undefined
   const reader = ctx.principal?.id ?? ''
-  const links = [...new Set(urlsIn(text))].slice(0, 1000)
+  const links = addresses ?? [...new Set(urlsIn(text))].slice(0, mostLinks)
   return { callId: message.id, tool: answer, input: { text, links, reader }, label: labelOf(message) }
 }

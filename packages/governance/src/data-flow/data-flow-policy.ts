@@ -16,13 +16,14 @@ import { sessionCounters } from '../contracts/session-counters.ts'
 import type { ContractOptions } from '../contracts/turn-contracts.ts'
 import { isSink, turnContracts } from '../contracts/turn-contracts.ts'
 import type { DataFlowRule } from '../provenance/data-flow-rule.ts'
-import { answerCall } from './answer-sink.ts'
+import { disclosingLinks, judgedLinks, withoutLinks } from './answer-links.ts'
+import { answerCall, mostLinks } from './answer-sink.ts'
 import { classicPreset, lethalTrifecta } from './classic-preset.ts'
 import { settledIntent } from './intent-match.ts'
 import type { IntentFunction } from './intent-match.ts'
 import { impliedTool, intentPreset } from './intent-preset.ts'
 import type { Decision, JudgeOptions } from './judge-sink.ts'
-import { judgeSink } from './judge-sink.ts'
+import { judgeSink, withSink } from './judge-sink.ts'
 import { remedyOf, withoutApprover } from './remedy.ts'
 
 /** Sets of rules: `intent` is the default, `classic` has the rules of comparable tools. */
@@ -41,8 +42,12 @@ export interface DataFlowPolicyOptions {
   readonly declassifySinks?: readonly string[]
   /** Whether every sink needs approval after secret data and untrusted text. Default: the rules decide. */
   readonly guardTrifecta?: boolean
-  /** Whether the policy also judges the assistant's answer before listeners receive it. Default false. */
-  readonly outputIsSink?: boolean
+  /**
+   * What of the assistant's answer is judged before listeners receive it. `links` (default) takes out links and images
+   * that the model put together of what it read; text up to the first link streams. `true` judges the whole answer by
+   * all rules and holds its text until then. `false` judges nothing.
+   */
+  readonly outputIsSink?: boolean | 'links'
   /** Returns the readers of a destination, as labels name them. Default: the destination itself. */
   readonly readers?: (destination: string) => readonly string[]
   /**
@@ -88,7 +93,8 @@ const movedKeys: MovedKeys = {
  */
 export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknown> {
   checkOptions(options, optionKeys, 'dataFlowPolicy', movedKeys)
-  const { mode, outputIsSink = false } = options
+  const { mode, outputIsSink = 'links' } = options
+  checkChoice(outputIsSink, [true, false, 'links'], 'outputIsSink', 'dataFlowPolicy')
   checkChoice(options.onViolation, ['ask', 'deny'], 'onViolation', 'dataFlowPolicy')
   if (mode !== 'shadow' && mode !== 'enforce') {
     throw new ProvostError('invalid-policy', `Unknown mode ${JSON.stringify(mode)} in dataFlowPolicy.`, {
@@ -124,10 +130,13 @@ export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknow
           const { integrity, confidentiality } = ctx.view.label
           const buffers =
             outputIsSink && mode === 'enforce' && (integrity === 'untrusted' || confidentiality === 'secret')
-          return buffers ? { hold: 'text' } : undefined
+          return buffers ? { hold: outputIsSink === 'links' ? 'links' : 'text' } : undefined
         },
       }),
-      ...(outputIsSink && { 'model.response': (message, ctx) => governAnswer(policy, message, ctx) }),
+      ...(outputIsSink && {
+        'model.response': (message, ctx) =>
+          outputIsSink === 'links' ? governLinks(policy, message, ctx) : governAnswer(policy, message, ctx),
+      }),
     },
   })
 }
@@ -209,8 +218,43 @@ async function governAnswer(
   const answer = await govern({ ...policy, declassifySinks: policy.declassifySinks ?? [] }, call, ctx)
   if (!answer) return undefined
   if ('ask' in answer) return { ask: answer.ask }
+  return { message: { content: withheldContent(message) } }
+}
+
+/** Takes links out of an answer that would disclose what the model read. */
+async function governLinks(
+  policy: Policy,
+  message: Message,
+  ctx: HookContext,
+): Promise<{ message: { content: Message['content'] } } | undefined> {
+  const targets = judgedLinks(message)
+  if (targets.length === 0) return undefined
+  const addresses = [...new Set(targets.map(({ address }) => address))]
+  const isTooMany = targets.length > mostLinks
+  const call = answerCall(message, ctx, addresses.slice(0, mostLinks))
+  if (!call) return undefined
+  const isShadow = policy.mode === 'shadow'
+  try {
+    const links = await withSink(policy, call, ctx, (sink) => disclosingLinks(sink, ctx))
+    if (links.length === 0 && !isTooMany) return undefined
+    const evidence = toJson(links.slice(0, 20).map((link) => link.evidence))
+    const answer = {
+      deny: 'The model assembled the address of a link from data it read.',
+      evidence: { links: evidence },
+    }
+    await audit(ctx, policy, call, { rule: 'answer-link', answer }, isShadow ? 'flagged' : 'blocked')
+    if (isShadow) return undefined
+    const content = isTooMany ? undefined : withoutLinks(message, targets, links)
+    return { message: { content: content ?? withheldContent(message) } }
+  } catch (thrown) {
+    await auditFailure(ctx, call, thrown, isShadow ? 'flagged' : 'blocked')
+    return isShadow ? undefined : { message: { content: withheldContent(message) } }
+  }
+}
+
+function withheldContent(message: Message): Message['content'] {
   const rest = message.content.filter(({ type }) => type !== 'text')
-  return { message: { content: [...rest, { type: 'text', text: 'The answer was withheld by a policy.' }] } }
+  return [...rest, { type: 'text', text: 'The answer was withheld by a policy.' }]
 }
 
 function isDeclassified({ declassifySinks = [] }: Policy, { tool }: ToolCall): boolean {

@@ -92,15 +92,33 @@ function* composedAddressSteps(sink: Sink): Steps<RuleAnswer | undefined> {
   return undefined
 }
 
-/** Returns whether the path or query of an address contains data that the model read. */
-function* carriesData(sink: Sink, { path, value }: TracedValue): Steps<boolean> {
-  if (sink.hits.some((hit) => hit.path === path)) return true
-  const behind = decoded(value)
-    .replace(/^[a-z][a-z\d+.-]*:\/\//i, '')
-    .replace(/^[^/?#]*/, '')
-  const parts = behind.split(/[/?#&=+]+/).filter((part) => part.length >= 4)
+/** Parts of an address that are searched for data, beside its path and its query. */
+interface Searched {
+  /** The names in the host: a subdomain reaches the owner of the domain. */
+  readonly host: boolean
+  /** Keys of records: an address on a host of the user may name one. */
+  readonly keys: boolean
+}
+
+/** Returns whether an address contains data that the model read. */
+export function* carriesData(
+  sink: Sink,
+  { path, value }: TracedValue,
+  { host, keys }: Searched = { host: false, keys: true },
+): Steps<boolean> {
+  const isPlain = (view: string): boolean => view === 'verbatim' || view === 'normalised'
+  if (sink.hits.some((hit) => hit.path === path && (keys || !isPlain(hit.view)))) return true
+  const address = decoded(decoded(value)).replace(/^[a-z][a-z\d+.-]*:\/{0,2}/i, '')
+  const searched = host
+    ? address.replace(/^[^/?#]*/, (name) => name.replaceAll(/[.@:]/g, '/'))
+    : address.replace(/^[^/?#]*/, '')
+  const all = searched.split(/[/?#&=+]+/)
+  // Data in pieces.
+  if (host && all.filter((part) => part.length < 4).join('').length > 12) return true
+  const parts = all.filter((part) => part.length >= 4)
   for (const part of parts) {
     if (isOwn(exactForm(part), sink.known)) continue
+    if (!keys && part.length <= 64 && /^(?=.*\d)[\w-]+$/.test(part)) continue
     const { kind } = yield* originSteps(part, sink.call.tool, sink.known)
     if (kind !== 'own' && (kind !== 'nowhere' || part.length > 24)) return true
   }
@@ -345,7 +363,8 @@ export const impliedTool: DataFlowRule = named('intent', (sink) => {
   return { ask: { reason, evidence: { sources: label.sources, ...differs } } }
 })
 
-function isVouchedFor({ kind }: Origin): boolean {
+/** Returns whether the user or a trusted text gave a value. */
+export function isVouchedFor({ kind }: Origin): boolean {
   return kind === 'own' || kind === 'trusted'
 }
 

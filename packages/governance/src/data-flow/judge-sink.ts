@@ -145,6 +145,21 @@ function isAnswer(tool: ToolInfo, { tools }: HookContext): boolean {
   return tool.name === 'answer' && !tools.some(({ name }) => name === 'answer')
 }
 
+/** Traces the values of a call that no rule judges, and passes them on. */
+export async function withSink<T>(
+  policy: JudgeOptions,
+  call: ToolCall,
+  ctx: HookContext,
+  judge: (sink: Sink) => Promise<T>,
+): Promise<T> {
+  try {
+    return await judge(await sinkOf(policy, call, ctx))
+  } finally {
+    policy.counters.release(call.callId)
+    forgetForms()
+  }
+}
+
 async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): Promise<Sink> {
   const folding = ctx.foldInTurns(provenanceFold)
   const provenance = isPromise(folding) ? await folding : folding

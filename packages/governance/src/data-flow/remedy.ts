@@ -7,6 +7,7 @@ const remedies: Readonly<Record<string, string>> = {
   'argument-origin':
     'The user writes the value, a tool or field declared as trusted returns it ("returns", "trustedFields"), or a human approves it for the session.',
   'disguised-content': 'The text is plain, and the user or a trusted tool gives each link.',
+  'answer-link': 'The user or a trusted tool gives the link, or it has nothing that was read.',
   intent: 'The user asks for it in the present turn, or "declassifySinks" names the tool.',
   contract: 'The user asks for it in the next turn, or a human approves the call.',
   'untrusted-to-sink': 'The arguments copy no untrusted text, or "declassifySinks" names the tool.',
