@@ -104,6 +104,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'chat',
     'responses',
     'completions',
+    'ag-ui',
     'ui',
     'a2a',
     'mcp',

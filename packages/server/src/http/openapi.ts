@@ -76,9 +76,11 @@ function describe({
   stream,
 }: Operation): object {
   const parameters = [
-    ...(path.includes('{id}')
-      ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string', minLength: 1 } }]
-      : []),
+    ...(['id', 'agent'] as const).flatMap((name) =>
+      path.includes(`{${name}}`)
+        ? [{ name, in: 'path', required: true, schema: { type: 'string', minLength: 1 } }]
+        : [],
+    ),
     ...(query ? queryParameters(query) : []),
     ...Object.entries(headers).map(([name, description]) => ({
       name,

@@ -13,7 +13,7 @@ export interface AuthenticatedRequest {
 /** An operation of the HTTP API: its route, its description and its handler. */
 export interface Operation {
   readonly method: 'get' | 'post' | 'put' | 'delete'
-  /** Path of the route, with `{id}` for the id of a session. */
+  /** Path of the route, with `{id}` or `{agent}` for what {@link AuthenticatedRequest.id} names. */
   readonly path: string
   readonly operationId: string
   readonly summary: string

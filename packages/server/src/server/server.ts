@@ -8,6 +8,7 @@ import type { z } from 'zod'
 
 import type { A2aAgent } from '../a2a/a2a-card.ts'
 import { answerA2a, answerCard } from '../a2a/a2a.ts'
+import { agUiOperation } from '../ag-ui/ag-ui-operation.ts'
 import { agentOperations } from '../api/agent-operations.ts'
 import { checkApprovals } from '../approvals/approval-options.ts'
 import { createApprover } from '../approvals/approver.ts'
@@ -116,6 +117,7 @@ export function createServer(options: ServerOptions): Server {
     chatOperation(setup),
     ...chatRoutes(setup),
     ...responseRoutes(setup),
+    agUiOperation(setup),
     completionOperation(setup),
     ...modelRoutes(setup),
   ]
@@ -182,7 +184,7 @@ export function createServer(options: ServerOptions): Server {
   app.get('/openapi.json', () => Response.json(describe))
 
   function mount(one: Operation, secured: boolean): void {
-    const path = one.path.replace('{id}', ':id')
+    const path = one.path.replace(/\{(?:id|agent)\}/u, ':id')
     app.on(one.method.toUpperCase(), path, async (context) => {
       const request = context.req.raw
       let principal = localPrincipal
@@ -246,7 +248,7 @@ export function createServer(options: ServerOptions): Server {
   })
   for (const path of new Set([...operations, ...open].map((one) => one.path))) {
     const allowed = [...operations, ...open].flatMap((one) => (one.path === path ? [one.method.toUpperCase()] : []))
-    app.all(path.replace('{id}', ':id'), () => {
+    app.all(path.replace(/\{(?:id|agent)\}/u, ':id'), () => {
       const error = {
         code: 'method-not-allowed',
         message: 'The path of the request does not support its method.',

@@ -23,6 +23,7 @@ export interface BegunTurn {
  * whose id the session has is sent once: its turn is followed again.
  *
  * @param isRepeated the message may have been sent before.
+ * @param context what the client tells beside the message, labelled as untrusted.
  * @throws HttpError 409 while a run is active
  */
 export async function beginTurn(
@@ -30,6 +31,7 @@ export async function beginTurn(
   live: LiveSession,
   message: Message,
   isRepeated: boolean,
+  context?: Message,
 ): Promise<BegunTurn> {
   const { host } = setup
   const isAsked = ({ messageIds }: SessionTurn): boolean => messageIds.includes(message.id)
@@ -38,7 +40,7 @@ export async function beginTurn(
   if (live.session.status === 'running') throw busy(live.id)
   if (live.session.status === 'suspended') await live.session.abort()
   const after = await endNow(setup, live)
-  await host.send(live, [message], { mode: 'queue', key: `message/${message.id}` })
+  await host.send(live, [...(context ? [context] : []), message], { mode: 'queue', key: `message/${message.id}` })
   return { live, after, isAsked }
 }
 

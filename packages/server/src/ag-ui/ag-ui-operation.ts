@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto'
+
+import type { Principal } from '@provost/core'
+import { clockOf } from '@provost/core'
+
+import type { OperationSetup } from '../api/operation-setup.ts'
+import type { Operation } from '../http/operation.ts'
+import { operation } from '../http/operation.ts'
+import { toHistory } from '../requests/request-decisions.ts'
+import type { LiveSession } from '../sessions/live-session.ts'
+import type { BegunTurn } from '../turns/begin-turn.ts'
+import { beginTurn, continueTurn } from '../turns/begin-turn.ts'
+import { checkSession, openOrBegin } from '../turns/open-session.ts'
+import { streamedTurn } from '../turns/read-turn.ts'
+import type { TurnProtocol } from '../turns/turn-response.ts'
+import { userMessage } from '../turns/user-message.ts'
+import type { AgUiInput } from './ag-ui-input.ts'
+import { answersIn, contextOf, readAgUiInput, toolsOf } from './ag-ui-input.ts'
+import type { AgUiEvent, AgUiRun } from './ag-ui-mapper.ts'
+import { createAgUiMapper } from './ag-ui-mapper.ts'
+import type { RunBody } from './ag-ui-schema.ts'
+import { runSchema } from './ag-ui-schema.ts'
+
+/** `POST /ag-ui/{agent}` */
+export function agUiOperation(setup: OperationSetup): Operation {
+  const { host, limits, connections, allow, accepting, allowProviderOptions } = setup
+
+  async function begin(
+    principal: Principal,
+    live: LiveSession,
+    body: RunBody,
+    input: AgUiInput,
+  ): Promise<BegunTurn | undefined> {
+    if (input.kind === 'answers') {
+      const { decisions, count } = answersIn(input, live.session.pending, principal.id)
+      return count === 0 ? undefined : continueTurn(setup, principal, live, decisions)
+    }
+    const message = await userMessage(input.id, input.parts, host.store)
+    const context = contextOf(body, input.id, clockOf(host.store).now())
+    return beginTurn(setup, live, message, true, context)
+  }
+
+  return operation({
+    method: 'post',
+    path: '/ag-ui/{agent}',
+    operationId: 'agUi',
+    summary: 'AG-UI: a run of a thread, its tools, its interrupts and their answers; streams the events of AG-UI.',
+    body: runSchema,
+    mostBytes: limits.chatBytes,
+    success: 200,
+    stream: 'text/event-stream',
+    async handle({ principal, id: agent, body, request }) {
+      accepting()
+      const input = readAgUiInput(body)
+      host.agentOf(agent)
+      await allow(principal, { kind: 'run', agent })
+      const release = connections.take(principal.id)
+      let admitted = (): void => {}
+      let isNew: string | undefined
+      try {
+        admitted = host.admit(principal)
+        const messages =
+          input.kind === 'message' && input.history.length > 0
+            ? toHistory([...input.history], allowProviderOptions)
+            : undefined
+        const id = sessionOf(principal, agent, body.threadId)
+        const tools = toolsOf(body)
+        const opened =
+          input.kind === 'message'
+            ? await openOrBegin(host, principal, { id, agent, messages, tools })
+            : { live: await host.open(principal, id), isNew: false }
+        const { live } = opened
+        if (opened.isNew) isNew = live.id
+        else {
+          await allow(principal, { kind: 'send', sessionId: live.id })
+          await checkSession(host, live, { agent, tools })
+        }
+        const begun = await begin(principal, live, body, input)
+        const run: AgUiRun = {
+          threadId: body.threadId,
+          runId: body.runId,
+          isCurrent: body.protocolVersion !== undefined,
+          answered: new Set(input.kind === 'answers' ? input.results.map((one) => String(one['toolCallId'])) : []),
+        }
+        if (begun) return streamedTurn({ setup, request, begun, aborts: true, release }, agUiProtocol(run))
+        release()
+        return settled(run, live.id)
+      } catch (thrown) {
+        release()
+        if (isNew !== undefined) await host.discard(isNew)
+        throw thrown
+      } finally {
+        admitted()
+      }
+    },
+  })
+}
+
+/** Returns the session of a thread. Its id contains the principal, so a thread never reaches another principal's session. */
+function sessionOf(principal: Principal, agent: string, threadId: string): string {
+  const name = JSON.stringify([principal.id, agent, threadId])
+  return `agui-${createHash('sha256').update(name).digest('hex').slice(0, 40)}`
+}
+
+function agUiProtocol(run: AgUiRun): TurnProtocol<AgUiEvent> {
+  return {
+    mapperOf: () => createAgUiMapper(run),
+    encode: encoded,
+    broken: (code, message) => ({ type: 'RUN_ERROR', code, message }),
+    tail: '',
+  }
+}
+
+/** Returns a run without events: all its answers were given before. */
+function settled(run: AgUiRun, sessionId: string): Response {
+  const body = createAgUiMapper(run).finish().map(encoded).join('')
+  return new Response(body, { headers: { 'content-type': 'text/event-stream', 'x-session-id': sessionId } })
+}
+
+function encoded(event: AgUiEvent): string {
+  return `data: ${JSON.stringify(event)}\n\n`
+}
