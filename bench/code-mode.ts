@@ -21,6 +21,7 @@ and that takes some ten thousand calls. What a fresh process pays is coldMs.
 
 Options:
   --runs 15      samples of each measurement
+  --flow         only what it costs to follow each value: quotients of the medians, of turns in this process
   --json         one JSON object on stdout, nothing else
   --help         this text
 `
@@ -28,6 +29,7 @@ Options:
 const { values: given } = parseArgs({
   options: {
     runs: { type: 'string', default: '15' },
+    flow: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -79,7 +81,9 @@ const measured: readonly Measured[] = [
   { name: 'megabyteMs', source: large, per: 1, rounds: few, inARow: 2, ...warmUp },
 ]
 
-const contenders: readonly Contender[] = [provost(1), aiSdk(), freshWorker()]
+const contenders: readonly Contender[] = given.flow
+  ? [provost(1), provost(1, 'values')]
+  : [provost(1), aiSdk(), freshWorker()]
 type Rows = Record<string, Record<string, number>>
 const medians: Rows = {}
 const lowest: Rows = {}
@@ -100,6 +104,16 @@ for (const { name, source, per, ...plan } of measured) {
   }
 }
 for (const { close } of contenders) await close()
+if (given.flow) {
+  const [plain = {}, followed = {}] = Object.values(medians)
+  const quotients = Object.fromEntries(
+    Object.entries(followed).map(([name, ms]) => [name, round(ms / (plain[name] ?? Number.NaN))]),
+  )
+  if (given.json)
+    process.stdout.write(`${JSON.stringify({ runs, load: loadavg()[0], contenders: medians, quotients })}\n`)
+  else console.table({ ...medians, quotients })
+  process.exit(0)
+}
 
 /** A hundred scripts that wait for a second, on two workers. */
 async function waiting(): Promise<number> {

@@ -1,4 +1,4 @@
-import { createAgent, memoryStore, rich, tool, untrustedLabel } from 'provost'
+import { createAgent, memoryStore, rich, tool, untrustedLabel, z } from 'provost'
 import type { ArgRole, Extension, Json, JsonPointer, LabelInit, Tool } from 'provost'
 import { scriptedModel } from 'provost/testing'
 import type { ScriptedStep } from 'provost/testing'
@@ -117,7 +117,7 @@ function fromOrigin(origin: ToolOrigin, tools: readonly ReplayedTool[]): readonl
 type ReplayedTool = Tool<never, unknown, unknown>
 
 /** A tool of a suite: it gives what it gave when the suite was recorded. */
-export function replayed(from: SuiteTool, output: () => Json): Tool<never, unknown, unknown> {
+export function replayed(from: SuiteTool, output: (args: SuiteCall['args']) => Json): Tool<never, unknown, unknown> {
   const { name, description, parameters, effect, egress, returns_untrusted, returns_private } = from
   const args: Record<string, ArgRole> = {}
   const { properties } = parameters
@@ -137,8 +137,8 @@ export function replayed(from: SuiteTool, output: () => Json): Tool<never, unkno
     effect: egress ? 'egress' : effect,
     args,
     returns: label,
-    execute() {
-      const value = output()
+    execute(given) {
+      const value = output(argsSchema.parse(given))
       const trusted = new Set(from.trusted_fields)
       const fields: Record<JsonPointer, LabelInit> = {}
       if (returns_untrusted)
@@ -147,6 +147,8 @@ export function replayed(from: SuiteTool, output: () => Json): Tool<never, unkno
     },
   })
 }
+
+const argsSchema = z.record(z.string(), z.custom<Json>())
 
 /** Recorded calls are valid; what the recorder's schemas say of defaults and null is not for the replay to judge. */
 function lenient(schema: SuiteTool['parameters']): { readonly [key: string]: Json } {
