@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 
 import { rolldown } from 'rolldown'
 import type { InputOptions, OutputChunk } from 'rolldown'
+import { esmExternalRequirePlugin } from 'rolldown/plugins'
 
 import { inAscii } from './ascii.ts'
 import { throughBarrels } from './barrels.ts'
@@ -16,6 +17,16 @@ const folder = join(root, 'packages/provost')
 
 /** Declarations have the other comments. */
 const comments = { legal: true, annotation: true, jsdoc: false }
+
+const threads = 'node:worker_threads'
+
+/**
+ * What is built in. A plugin leaves it outside, and makes the `require` of a CommonJS library an import of it: webpack
+ * removes the `createRequire` that a `require` needs.
+ */
+const builtins = new Set(
+  builtinModules.flatMap((name) => [name, `node:${name.replace('node:', '')}`]).filter((name) => name !== threads),
+)
 
 /** Finds `new URL(`./NAME${extension}`, here)`: programs that are started from files of their own. */
 const started = /new URL\(`\.\/(?<name>[\w./-]+)\$\{extension\}`, here\)/gu
@@ -47,7 +58,8 @@ function isExternal(
   const installed = new Set([...Object.keys(dependencies ?? {}), ...Object.keys(peerDependencies ?? {})])
   const own = new Set(parts.map((part) => part.manifest.name))
   return (id, importer) => {
-    if (id.startsWith('node:') || builtinModules.includes(id)) return !isOfThreads(id, importer)
+    if (id === threads) return !isOfThreads(id, importer)
+    if (builtins.has(id)) return false
     const [, name = ''] = /^((?:@[^/]+\/)?[^/]+)/u.exec(id) ?? []
     return installed.has(name) || (name.startsWith('@provost/') && !own.has(name))
   }
@@ -59,10 +71,21 @@ function options(manifest: Manifest, parts: readonly Part[], input: Readonly<Rec
     input,
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
-    plugins: [inlineSandbox(), throughBarrels(), hidingPeers(manifest), inAscii()],
+    plugins: [
+      inlineSandbox(),
+      esmExternalRequirePlugin({ external: [...builtins] }),
+      throughBarrels(),
+      hidingPeers(manifest),
+      inAscii(),
+    ],
     resolve: { conditionNames: ['@provost/source', 'import', 'node', 'default'] },
     external: isExternal(manifest, parts),
-    treeshake: { moduleSideEffects: [{ test: /\/packages\/[\w-]+\/src\//u, sideEffects: false }] },
+    treeshake: {
+      moduleSideEffects: [
+        { test: /\/packages\/[\w-]+\/src\//u, sideEffects: false },
+        { test: /^node:/u, sideEffects: false },
+      ],
+    },
   }
 }
 

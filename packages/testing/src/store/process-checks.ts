@@ -7,10 +7,13 @@ import { fileURLToPath } from 'node:url'
 import { all } from './log-entry.ts'
 import type { CheckDraft, RemotePlace, StorePlace } from './subject.ts'
 
-/** Not `import.meta.url` itself, from which bundlers would take the file for one of theirs. */
-const here = import.meta.url
-const extension = here.endsWith('.ts') ? '.ts' : '.js'
-const script = new URL(`./child${extension}`, here)
+/** The program of the other process. A bundle for workerd has no `import.meta.url`, and starts none. */
+function script(): URL {
+  // Not `import.meta.url` itself, from which bundlers would take the file for one of theirs.
+  const here = import.meta.url
+  const extension = here.endsWith('.ts') ? '.ts' : '.js'
+  return new URL(`./child${extension}`, here)
+}
 
 /** Conditions under which this process resolves packages. The other process needs the same. */
 const conditions = process.execArgv.flatMap((flag, n, flags) => {
@@ -20,7 +23,7 @@ const conditions = process.execArgv.flatMap((flag, n, flags) => {
 
 /** Starts another process on a place and yields its lines as they arrive. */
 function startProcess({ module, argument }: RemotePlace, ...task: readonly (string | number)[]) {
-  const child = spawn(process.execPath, [...conditions, fileURLToPath(script), module, argument, ...task.map(String)], {
+  const child = spawn(process.execPath, [...conditions, fileURLToPath(script()), module, argument, ...task.map(String)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(child, 'close')
