@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 
-import type { Outcome, Tarballs } from './matrix/packed.ts'
+import { buildTries } from './matrix/builds.ts'
+import type { Outcome, Runtime, Tarballs, Try } from './matrix/packed.ts'
 import { pack, packedSettings } from './matrix/packed.ts'
 
 const help = `Installs the packed packages in an empty folder and uses them on each runtime.
@@ -12,6 +13,7 @@ const help = `Installs the packed packages in an empty folder and uses them on e
 Usage: npm run matrix -- [options]
 
   --only NAME   runtimes whose name contains this; repeatable
+  --quick       only this Node, without webpack, Vite, Next, workerd and a browser: what CI runs
   --templates   instead: creates each template of create-provost, tests and starts it, on Node
   --write       writes the table into docs/runtimes.md
   --json        one JSON object on stdout, nothing else
@@ -24,13 +26,6 @@ const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
 const home = join(import.meta.dirname, 'matrix')
 const installed = join(home, 'node_modules')
-
-/** A runtime: its name in the table, its program and the arguments before the file. */
-interface Runtime {
-  readonly name: string
-  readonly program: string
-  readonly args: readonly string[]
-}
 
 const runtimes: readonly Runtime[] = [
   { name: 'Node 22.18', program: join(installed, 'node-22.18/bin/node'), args: [] },
@@ -46,8 +41,6 @@ interface Application {
   readonly dependencies: Readonly<Record<string, string>>
   /** Packed packages that it names itself. Default: all. */
   readonly packed?: readonly string[]
-  /** Only the Node that runs the matrix tries it. */
-  readonly once?: true
 }
 
 const everyday: Application = { program: 'checks.mjs', packed: ['provost'], dependencies: { 'just-bash': '^3.4.0' } }
@@ -55,11 +48,16 @@ const typed: Application = {
   program: 'types.mjs',
   dependencies: { '@types/node': '^24.19.2', typescript: '^7.0.2' },
 }
-const bundled: Application = {
-  program: 'bundlers.mjs',
-  packed: ['provost'],
-  dependencies: { esbuild: '^0.28.2', vite: '^8.3.8', webpack: '^5.112.0' },
-  once: true,
+const typedPeers: Application = {
+  program: 'types.mjs',
+  dependencies: {
+    ...typed.dependencies,
+    '@types/pg': '^8.23.1',
+    ai: '^7.0.173',
+    kysely: '^0.29.9',
+    pg: '^8.23.1',
+    pino: '^10.4.0',
+  },
 }
 const traced: readonly Application[] = [
   { '@opentelemetry/api': '1.9.1', '@opentelemetry/sdk-trace-base': '^2.12.0' },
@@ -70,6 +68,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       only: { type: 'string', multiple: true, default: [] },
+      quick: { type: 'boolean', default: false },
       templates: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
@@ -81,8 +80,9 @@ async function main(): Promise<void> {
     return
   }
   const asked = runtimes.filter(
-    ({ name }) =>
+    ({ name, program }) =>
       (values.only.length === 0 || values.only.some((part) => name.includes(part))) &&
+      (!values.quick || program === process.execPath) &&
       (!values.templates || name.startsWith('Node')),
   )
   if (asked.length === 0) {
@@ -91,7 +91,7 @@ async function main(): Promise<void> {
     return
   }
   const say = (line: string): void => void process.stderr.write(`${line}\n`)
-  if (!existsSync(join(installed, '.modules.yaml'))) {
+  if (!values.quick && !existsSync(join(installed, '.modules.yaml'))) {
     say('Installing the runtimes into bench/matrix, this once.')
     await run('pnpm', ['install', '--dir', home, '--frozen-lockfile'])
   }
@@ -99,7 +99,9 @@ async function main(): Promise<void> {
   try {
     say('Packing the packages and installing them in empty folders.')
     const tarballs = await pack(folder)
-    const tries = values.templates ? await templateTries(folder, tarballs) : await applicationTries(folder, tarballs)
+    const tries = values.templates
+      ? await templateTries(folder, tarballs)
+      : await applicationTries(folder, tarballs, values.quick)
     const table = new Map<string, readonly Outcome[]>()
     for (const runtime of asked) {
       const outcomes = (await Promise.all(tries.map((attempt) => attempt(runtime)))).flat()
@@ -113,23 +115,19 @@ async function main(): Promise<void> {
     if (values.json)
       process.stdout.write(`${JSON.stringify({ bench: 'matrix', outcomes: Object.fromEntries(table) })}\n`)
     else process.stdout.write(`${rows}\n`)
-    if (values.write && !values.templates) writePage(rows)
+    if (values.write && !values.templates && !values.quick) writePage(rows)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-type Try = (runtime: Runtime) => Promise<readonly Outcome[]>
-
-async function applicationTries(folder: string, tarballs: Tarballs): Promise<readonly Try[]> {
+async function applicationTries(folder: string, tarballs: Tarballs, quick: boolean): Promise<readonly Try[]> {
   const tries: Try[] = []
-  for (const [n, application] of [everyday, ...traced, typed, bundled].entries()) {
+  for (const [n, application] of [everyday, ...traced, typed, typedPeers].entries()) {
     const file = await install(application, join(folder, String(n)), tarballs)
-    tries.push(async (runtime) =>
-      application.once && runtime.program !== process.execPath ? [] : tryOn(runtime, file),
-    )
+    tries.push((runtime) => tryOn(runtime, file))
   }
-  return tries
+  return [...tries, ...(await buildTries(folder, tarballs, quick))]
 }
 
 /** Loaded only here: it needs a browser. */

@@ -1,11 +1,8 @@
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 
 import type { Page } from 'playwright-core'
-import { chromium } from 'playwright-core'
 
-const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/bin']
-const browser = folders.map((folder) => join(folder, 'chromium')).find((file) => existsSync(file))
+import { inBrowser } from './browser.ts'
 
 /**
  * Uses the chat page of the template `server` as a user does: sends, stops, reloads, approves, denies.
@@ -14,16 +11,7 @@ const browser = folders.map((folder) => join(folder, 'chromium')).find((file) =>
  * @param pictures folder for screenshots.
  */
 export async function tryChatPage(url: string, pictures?: string): Promise<void> {
-  if (browser === undefined) throw new Error('The page was not tried: chromium is not installed.')
-  const running = await chromium.launch({
-    executablePath: browser,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  })
-  try {
-    const page = await running.newPage({ viewport: { width: 800, height: 700 } })
-    const faults: string[] = []
-    page.on('pageerror', ({ message }) => faults.push(message))
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
+  await inBrowser(async (page) => {
     const take = async (name: string): Promise<void> => {
       if (pictures !== undefined) await page.screenshot({ path: join(pictures, `${name}.png`) })
     }
@@ -76,10 +64,7 @@ export async function tryChatPage(url: string, pictures?: string): Promise<void>
     ]
     if (texts.length !== expected.length || expected.some((pattern, n) => !pattern.test(texts[n] ?? '')))
       throw new Error(`The page shows ${JSON.stringify(texts)}.`)
-    if (faults.length > 0) throw new Error(`The page has errors: ${faults.join('; ')}`)
-  } finally {
-    await running.close()
-  }
+  })
 }
 
 async function say(page: Page, text: string): Promise<void> {

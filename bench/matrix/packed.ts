@@ -13,6 +13,16 @@ export interface Outcome {
   readonly seen?: string
 }
 
+/** A runtime: its name in the table, its program and the arguments before the file. */
+export interface Runtime {
+  readonly name: string
+  readonly program: string
+  readonly args: readonly string[]
+}
+
+/** Tries something on a runtime. */
+export type Try = (runtime: Runtime) => Promise<readonly Outcome[]>
+
 /** Tarballs of the packages of this repository, by name: `file:` specifiers. */
 export type Tarballs = Readonly<Record<string, string>>
 
@@ -30,12 +40,15 @@ export async function pack(folder: string): Promise<Tarballs> {
   return tarballs
 }
 
+/** Packages that would build something when they are installed. What is tried here needs none of it. */
+const built = ['esbuild', 'sharp', 'workerd', '@mongodb-js/zstd', 'node-liblzma']
+
 /** The content of a `pnpm-workspace.yaml` under which the packages of this repository are the packed ones. */
 export function packedSettings(tarballs: Tarballs): string {
   return JSON.stringify({
     overrides: tarballs,
     nodeLinker: 'hoisted',
     pmOnFail: 'ignore',
-    permissions: { esbuild: { build: false }, '@mongodb-js/zstd': { build: false }, 'node-liblzma': { build: false } },
+    permissions: Object.fromEntries(built.map((name) => [name, { build: false }])),
   })
 }
