@@ -13,9 +13,10 @@ const help = `Installs the packed packages in an empty folder and uses them on e
 Usage: npm run matrix -- [options]
 
   --only NAME   runtimes whose name contains this; repeatable
+  --unbundled   leaves out everything that is built: bundlers, Next, workerd, a browser
   --quick       only this Node, without webpack, Vite, Next, workerd and a browser: what CI runs
   --templates   instead: creates each template of create-provost, tests and starts it, on Node
-  --write       writes the table into docs/runtimes.md
+  --write       writes what was tried into the table of docs/runtimes.md; its other cells stay
   --json        one JSON object on stdout, nothing else
   --help        this text
 
@@ -68,6 +69,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       only: { type: 'string', multiple: true, default: [] },
+      unbundled: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       templates: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
@@ -101,7 +103,7 @@ async function main(): Promise<void> {
     const tarballs = await pack(folder)
     const tries = values.templates
       ? await templateTries(folder, tarballs)
-      : await applicationTries(folder, tarballs, values.quick)
+      : await applicationTries(folder, tarballs, values)
     const table = new Map<string, readonly Outcome[]>()
     for (const runtime of asked) {
       const outcomes = (await Promise.all(tries.map((attempt) => attempt(runtime)))).flat()
@@ -111,23 +113,27 @@ async function main(): Promise<void> {
       for (const { check, seen } of faults) say(`  ${check}: ${seen}`)
       if (faults.length > 0) process.exitCode = 1
     }
-    const rows = pageRows(table)
+    const rows = pageRows(marksOf(table))
     if (values.json)
       process.stdout.write(`${JSON.stringify({ bench: 'matrix', outcomes: Object.fromEntries(table) })}\n`)
     else process.stdout.write(`${rows}\n`)
-    if (values.write && !values.templates && !values.quick) writePage(rows)
+    if (values.write && !values.templates) writePage(marksOf(table))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function applicationTries(folder: string, tarballs: Tarballs, quick: boolean): Promise<readonly Try[]> {
+async function applicationTries(
+  folder: string,
+  tarballs: Tarballs,
+  { unbundled, quick }: { readonly unbundled: boolean; readonly quick: boolean },
+): Promise<readonly Try[]> {
   const tries: Try[] = []
   for (const [n, application] of [everyday, ...traced, typed, typedPeers].entries()) {
     const file = await install(application, join(folder, String(n)), tarballs)
     tries.push((runtime) => tryOn(runtime, file))
   }
-  return [...tries, ...(await buildTries(folder, tarballs, quick))]
+  return unbundled ? tries : [...tries, ...(await buildTries(folder, tarballs, quick))]
 }
 
 /** Loaded only here: it needs a browser. */
@@ -154,36 +160,66 @@ async function install(
 }
 
 async function tryOn({ program, args }: Runtime, file: string): Promise<readonly Outcome[]> {
-  const ran = await run(program, [...args, file], { cwd: dirname(file), timeout: 120_000 }).catch(
-    (failed: { readonly stdout: string; readonly stderr: string }) => failed,
+  let ended = true
+  const ran = await run(program, [...args, file], { cwd: dirname(file), timeout: 240_000 }).catch(
+    (failed: { readonly stdout: string; readonly stderr: string }) => {
+      ended = false
+      return failed
+    },
   )
   const outcomes = ran.stdout
     .split('\n')
     .filter((line) => line.startsWith('{"check"'))
     .map((line): Outcome => JSON.parse(line) as Outcome)
-  return outcomes.length > 0
-    ? outcomes
-    : [{ check: `start ${basename(file)}`, ok: false, seen: ran.stderr.slice(0, 500) }]
+  // A program that dies in the middle has printed only what passed before.
+  if (ended || outcomes.some(({ ok }) => !ok)) return outcomes
+  return [...outcomes, { check: `${basename(file)} ends`, ok: false, seen: ran.stderr.slice(0, 500) }]
 }
 
-function pageRows(table: ReadonlyMap<string, readonly Outcome[]>): string {
-  const checks = [...new Set([...table.values()].flatMap((outcomes) => outcomes.map(({ check }) => check)))]
-  const names = [...table.keys()]
-  const mark = (name: string, check: string): string => {
-    const outcome = table.get(name)?.find((one) => one.check === check)
-    return outcome ? (outcome.ok ? 'yes' : '**no**') : ''
+/** Cells of the table: by check, then by runtime. */
+type Marks = Map<string, Map<string, string>>
+
+function marksOf(table: ReadonlyMap<string, readonly Outcome[]>): Marks {
+  const marks: Marks = new Map()
+  for (const [name, outcomes] of table) {
+    for (const { check, ok } of outcomes) {
+      const row = marks.get(check) ?? new Map<string, string>()
+      marks.set(check, row.set(name, ok ? 'yes' : '**no**'))
+    }
   }
+  return marks
+}
+
+function pageRows(marks: Marks): string {
+  const names = runtimes.map(({ name }) => name).filter((name) => [...marks.values()].some((row) => row.has(name)))
   return [
     `| on | ${names.join(' | ')} |`,
     `| --- |${' --- |'.repeat(names.length)}`,
-    ...checks.map((check) => `| ${check} | ${names.map((name) => mark(name, check)).join(' | ')} |`),
+    ...[...marks].map(([check, row]) => `| ${check} | ${names.map((name) => row.get(name) ?? '').join(' | ')} |`),
   ].join('\n')
 }
 
-function writePage(rows: string): void {
+const tableOfPage = /\n(?<rows>\| on +\|[^]*?)\n(?!\|)/u
+
+function writePage(tried: Marks): void {
   const page = join(root, 'docs/runtimes.md')
   const text = readFileSync(page, 'utf8')
-  writeFileSync(page, text.replace(/\n\| on +\|[^]*?\n(?!\|)/u, `\n${rows}\n`))
+  const [head = [], , ...rows] = (tableOfPage.exec(text)?.groups?.['rows'] ?? '').split('\n').map((line) =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  )
+  const marks: Marks = new Map()
+  for (const [check = '', ...cells] of rows) {
+    const known = cells.flatMap((cell, n): [string, string][] => (cell === '' ? [] : [[head[n + 1] ?? '', cell]]))
+    marks.set(check, new Map([...known, ...(tried.get(check) ?? [])]))
+  }
+  for (const [check, row] of tried) if (!marks.has(check)) marks.set(check, row)
+  writeFileSync(
+    page,
+    text.replace(tableOfPage, () => `\n${pageRows(marks)}\n`),
+  )
 }
 
 await main()

@@ -23,9 +23,13 @@ const conditions = process.execArgv.flatMap((flag, n, flags) => {
 
 /** Starts another process on a place and yields its lines as they arrive. */
 function startProcess({ module, argument }: RemotePlace, ...task: readonly (string | number)[]) {
-  const child = spawn(process.execPath, [...conditions, fileURLToPath(script()), module, argument, ...task.map(String)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    process.execPath,
+    [...conditions, fileURLToPath(script()), module, argument, ...task.map(String)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   const ended = once(child, 'close')
   const lines = createInterface({ input: child.stdout })
   return {
