@@ -116,24 +116,27 @@ export function runTallies(): LiveRuns {
       const above = runs.get(run.parents[0] ?? '')
       const known = runs.get(run.id)
       const children = known?.children ?? new Map<string, number>()
-      runs.set(run.id, {
+      const own: LiveRun = {
         logged,
         reserved: () => ctx.reserved(),
         live: true,
         children,
         step: () => run.step,
         read: unread,
-      })
+      }
+      runs.set(run.id, own)
       above?.children.set(run.id, above.step())
       try {
         return await work()
       } finally {
-        if (above && runs.get(run.parents[0] ?? '') === above) {
+        // A driver that lost its lease may end after another one has resumed the run in this process.
+        const isReplaced = runs.get(run.id) !== own
+        if (!isReplaced && above && runs.get(run.parents[0] ?? '') === above) {
           const left = over(total(run.id), run.step)
           forget(run.id)
           // Keep the totals until the parent's log records them, and drop the run.
           runs.set(run.id, left)
-        } else forget(run.id)
+        } else if (!isReplaced) forget(run.id)
       }
     },
   }
