@@ -10,7 +10,7 @@ import { takenEntry } from '../entries/wait-entries.ts'
 import { createEventBus } from '../events/event-bus.ts'
 import { followWithListeners, observeWithHooks } from '../hooks/event-hooks.ts'
 import { firstInput } from '../inbox/drain.ts'
-import { openInbox } from '../inbox/inbox.ts'
+import { abortToken, openInbox } from '../inbox/inbox.ts'
 import { createPendingInputs } from '../inbox/pending-inputs.ts'
 import { holdLease } from '../log/lease.ts'
 import { logSnapshot, readLog } from '../log/log-snapshot.ts'
@@ -206,6 +206,8 @@ async function perform<Output>(
   } finally {
     unfollow?.()
     unlink?.()
+    // Before the lease is released, so that the next driver finds it.
+    if (ctx && !parentRun && isLeftAborted(ctx)) await within(leaveAbort(ctx, inbox))
     if (ctx) detachCalls(ctx)
     if (ctx) {
       ctx.tree.children.delete(runId)
@@ -248,6 +250,18 @@ function nothingUnread(): ProvostError {
   return new ProvostError('already-taken', 'The input of this run has already entered the session.', {
     hint: 'Do nothing: another run has taken the input.',
   })
+}
+
+/** Returns whether the run was aborted, and the store has not taken its end. */
+function isLeftAborted({ control, ownershipEntries, state, id }: RunContext): boolean {
+  if (!control.isAborted || control.failure !== undefined || !ownershipEntries) return false
+  return state.run?.id === id && state.run.status === 'running'
+}
+
+/** Leaves the abort in the inbox: the next driver of the session ends the run, and continues none of its work. */
+async function leaveAbort({ control, id }: RunContext, inbox: Inbox): Promise<void> {
+  const { graceMs, pendingPolicy } = control
+  await inbox.put(`${abortToken}${uuidv7()}`, { runId: id, options: { graceMs, onPendingApprovals: pendingPolicy } })
 }
 
 const closingMs = 1000
