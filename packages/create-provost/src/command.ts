@@ -10,7 +10,7 @@ import { ask, defaults } from './questions.ts'
 const out = (text: string): void => void process.stdout.write(text)
 const err = (text: string): void => void process.stderr.write(text)
 
-/** Runs the command. @returns its exit code: 0, 1 if the project cannot be created or installed, 2 for invalid arguments. */
+/** Runs the command. @returns its exit code: 0, 1 if the project cannot be created or installed, 2 for invalid arguments, 130 if cancelled. */
 export async function runCommand(argv: readonly string[]): Promise<number> {
   const json = argv.includes('--json')
   try {
@@ -41,7 +41,7 @@ async function create(argv: readonly string[]): Promise<number> {
   const answers = complete ? { directory, template, provider } : await ask(given)
   if (answers === undefined) {
     err('Cancelled. Nothing was created.\n')
-    return 1
+    return 130
   }
   const project = await createProject(answers)
   const manager = managerOf(process.env)

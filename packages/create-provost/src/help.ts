@@ -14,6 +14,6 @@ Usage: npm create provost [DIR] -- [options]
       --help                this text
       --version             the version
 
-In a terminal, it asks for a missing name or template, and then for the provider. Exit codes: 0 created; 1 failed or cancelled;
-2 invalid arguments.
+In a terminal, it asks for a missing name or template, and then for the provider. Exit codes: 0 created; 1 failed;
+2 invalid arguments; 130 cancelled.
 `
