@@ -14,7 +14,7 @@ Usage: npm run matrix -- [options]
 
   --only NAME   runtimes whose name contains this; repeatable
   --unbundled   leaves out everything that is built: bundlers, Next, workerd, a browser
-  --quick       only this Node, without webpack, Vite, Next, workerd and a browser: what CI runs
+  --quick       only this Node, without webpack, Vite, Next, workerd and a browser
   --templates   instead: creates each template of create-provost, tests and starts it, on Node
   --write       writes what was tried into the table of docs/runtimes.md; its other cells stay
   --json        one JSON object on stdout, nothing else
