@@ -171,7 +171,7 @@ export function createAgUiMapper({ threadId, runId, isCurrent, answered }: AgUiR
     finished = true
     const ends = closeAll()
     if (status === 'failed') {
-      const { code, message } = error ?? { code: 'failed', message: 'The run failed.' }
+      const { code, message } = error ?? { code: status, message: 'The run failed.' }
       return [...ends, { type: 'RUN_ERROR', message, code }]
     }
     const calls = pending.remoteCalls.flatMap(({ callId, toolName, input }) => call(callId, toolName, input))
