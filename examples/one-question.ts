@@ -18,7 +18,8 @@ const agent = createAgent({ name: 'desk', model, tools: [mail], store: memorySto
 
 const { state, pending } = await agent.run('Write to everyone who asked.')
 const [ann, bob] = pending.approvals
-console.log(pending.approvals.map(({ reason, input }) => [reason, input]))
-// → [ [ 'mail needs approval', { to: 'ann' } ], [ 'mail needs approval', { to: 'bob' } ] ]
+for (const { reason, input } of pending.approvals) console.log(reason, input)
+// → mail needs approval { to: 'ann' }
+// → mail needs approval { to: 'bob' }
 const batches = [{ id: ann?.batch ?? '', decision: 'approve' as const, except: [bob?.id ?? ''], by: 'olga' }]
 console.log((await agent.run(state, { batches })).text) // → Ann is told.
