@@ -31,7 +31,8 @@ Options:
   --without RULE    leaves a rule out, to see what it is good for; may be given several times
   --tools ORIGIN    own (default); mcp: as an MCP server gives them; mcp-reads: those that read lowered by name;
                     mcp-lowered: with effects, roles and labels set by name; mcp-changed: not accepted
-  --contracts HOW   words (default), off, or the model that derives them as PROVIDER/MODEL
+  --contracts HOW   words (default), once (a text that the user wants followed is one question), off, or the model that
+                    derives them as PROVIDER/MODEL
   --trust FILE      declarations of an operator by suite: { "retail": { "get_order": "trusted" } }
   --variant NAME    rewrites the attacks first: ${Object.keys(variants).join(', ')}
   --why             one line for each call of a task that was touched and each attack that got through
@@ -71,7 +72,14 @@ function policyFor(name: string, without: readonly string[], contracts: string):
       throw new Error(`There is no rule ${rule} among them: ${all.map((one) => one.name).join(', ')}.`)
   }
   const rules = all.filter((rule) => !without.includes(rule.name))
-  const derived = contracts === 'off' ? false : contracts === 'words' ? undefined : { planner: contracts }
+  const derived =
+    contracts === 'off'
+      ? false
+      : contracts === 'words'
+        ? undefined
+        : contracts === 'once'
+          ? { delegation: 'once' as const }
+          : { planner: contracts }
   return (trust) => [
     dataFlowPolicy({ mode: 'enforce', rules, ...(derived !== undefined && { contracts: derived }) }),
     ...(trust ? [trustedOutputs(trust)] : []),

@@ -26,7 +26,11 @@ export function deriveByWords(
   tools: readonly ToolInfo[],
   confirmed: readonly string[] = [],
 ): Contract {
-  const text = turn.map(textOf).join('\n')
+  return deriveFromText(turn.map(textOf).join('\n'), tools, confirmed)
+}
+
+/** Returns the contract that the words of a text give, as {@link deriveByWords} does. */
+export function deriveFromText(text: string, tools: readonly ToolInfo[], confirmed: readonly string[] = []): Contract {
   const clauses = clausesOf(text).map(readClause)
   const asked = clauses.filter(({ negated }) => !negated)
   const sinks = tools.filter(({ effect }) => effect === 'write' || effect === 'egress')

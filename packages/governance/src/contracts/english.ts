@@ -93,3 +93,6 @@ export const computation: RegExp =
 /** Delegates to a text. */
 export const delegation: RegExp =
   /\b(?:follow|do|perform|complete|execute|carry out)\b[^.?!]{0,40}\b(?:instructions?|steps?|tasks?|actions?|to-?dos?)\b[^.?!]{0,40}\b(?:in|at|on|from|of|precisely)\b/iu
+/** Delegates in plain words: `do what the ticket says`. It grants nothing by itself: a human agrees to the text first. */
+export const plainDelegation: RegExp =
+  /\b(?:do|follow|carry out|handle)\b[^.?!]{0,20}\b(?:what|whatever|everything|all that|as)\b[^.?!]{0,60}\b(?:says?|asks?(?: for)?|requests?|describes?|wants?|instructs?)\b/iu

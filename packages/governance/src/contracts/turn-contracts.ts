@@ -5,6 +5,8 @@ import type { Contract } from '../provenance/contract.ts'
 import { activeRuns } from './active-runs.ts'
 import { confirm, isConfirmed, recordedContract, recordedPart } from './contract-entry.ts'
 import { partOf } from './contract-part.ts'
+import type { DelegatedOrder } from './delegated-order.ts'
+import { withOrders } from './delegated-order.ts'
 import { deriveByPlanner } from './derive-by-planner.ts'
 import { deriveByWords } from './derive-by-words.ts'
 import type { Turn } from './turn.ts'
@@ -23,6 +25,12 @@ export interface ContractOptions {
    * `never`: each call that exceeds its contract asks.
    */
   readonly confirm?: 'always' | 'doubtful' | 'never'
+  /**
+   * How a text that the user asks to follow (“do what the ticket says”) is asked about. `once`: one question shows the whole
+   * text and all that it asks for, and a yes to it allows these calls; whatever answers approvals has to read
+   * `evidence.order`. `each`: each call that takes something from the text is a question of its own. Default `each`.
+   */
+  readonly delegation?: 'once' | 'each'
 }
 
 /** What a contract says of the calls of one tool. */
@@ -45,8 +53,12 @@ export interface TurnContracts {
   above(ctx: HookContext): HookContext | undefined
   /** Derives the contract of the present turn, or reads it from the log; in a child its part. */
   contractOf(ctx: HookContext): Promise<Contract>
-  /** Returns the contract as it applies to the calls of a tool. */
-  termsOf(tool: ToolInfo, ctx: HookContext): Promise<CallTerms>
+  /**
+   * Returns the contract as it applies to the calls of a tool.
+   *
+   * @param orders texts that the user delegated to, and a human agreed to in full.
+   */
+  termsOf(tool: ToolInfo, ctx: HookContext, orders: readonly DelegatedOrder[]): Promise<CallTerms>
   /** Records that a human confirmed the contract of the present turn. */
   confirm(ctx: HookContext): Promise<void>
 }
@@ -94,14 +106,14 @@ export function turnContracts({ planner }: ContractOptions): TurnContracts {
     topOf,
     above,
     contractOf,
-    async termsOf({ name }, ctx) {
-      const contract = await contractOf(ctx)
+    async termsOf({ name }, ctx, orders) {
+      const contract = withOrders(await contractOf(ctx), orders)
       const top = topOf(ctx)
       const turn = turnOf(top)
-      const whole = top === ctx ? contract : await wholeOf(ctx, top)
+      const whole = top === ctx ? contract : withOrders(await wholeOf(ctx, top), orders)
       const limits = [
         { counter: `contract/${turn.id}/${name}`, calls: callsIn(whole, name) },
-        ...(whole === contract ? [] : [{ counter: `part/${ctx.run.id}/${name}`, calls: callsIn(contract, name) }]),
+        ...(top === ctx ? [] : [{ counter: `part/${ctx.run.id}/${name}`, calls: callsIn(contract, name) }]),
       ]
       return {
         contract,

@@ -143,12 +143,13 @@ export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknow
 
 type Policy = DataFlowPolicyOptions & JudgeOptions
 
-const contractKeys = { planner: true, confirm: true } satisfies KnownKeys<ContractOptions>
+const contractKeys = { planner: true, confirm: true, delegation: true } satisfies KnownKeys<ContractOptions>
 
 function contractOptions(contracts: boolean | ContractOptions): ContractOptions | undefined {
   if (typeof contracts === 'boolean') return contracts ? {} : undefined
   checkOptions(contracts, contractKeys, 'dataFlowPolicy contracts')
   checkChoice(contracts.confirm, ['always', 'doubtful', 'never'], 'confirm', 'dataFlowPolicy contracts')
+  checkChoice(contracts.delegation, ['once', 'each'], 'delegation', 'dataFlowPolicy contracts')
   return contracts
 }
 

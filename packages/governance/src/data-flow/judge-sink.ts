@@ -1,6 +1,8 @@
 import type { HookContext, Message, Steps, ToolCall, ToolInfo } from '@provost/core'
 import { isPromise, isRecord, joinLabels, ProvostError, toJson } from '@provost/core'
 
+import type { DelegatedOrder } from '../contracts/delegated-order.ts'
+import { answerTo, ordersOf } from '../contracts/delegated-order.ts'
 import type { Amounts, SessionCounters } from '../contracts/session-counters.ts'
 import type { CallTerms, ContractOptions, TurnContracts } from '../contracts/turn-contracts.ts'
 import type { Turn } from '../contracts/turn.ts'
@@ -23,6 +25,7 @@ import { excessOf, prohibitionOf } from './contract-rule.ts'
 import { impliedByWords, settledIntent } from './intent-match.ts'
 import type { IntentFunction } from './intent-match.ts'
 import { continuesCall } from './issued-value.ts'
+import { askedOnce, grantsTool, listed } from './order-question.ts'
 
 /** What a policy judges sinks by. */
 export interface JudgeOptions {
@@ -47,13 +50,14 @@ export interface Decision {
 export async function judgeSink(policy: JudgeOptions, call: ToolCall, ctx: HookContext): Promise<Decision | undefined> {
   try {
     await policy.counters.giveBack(policy.turns.topOf(ctx), ctx)
-    const sink = await sinkOf(policy, call, ctx)
+    const { sink, orders } = await sinkOf(policy, call, ctx)
     const judged = await byRules(policy.rules, sink, ctx)
     if (judged && judged !== 'allow' && 'deny' in judged.answer) return await withPlaces(policy, judged, sink, ctx)
     // What the user excluded is not allowed by any rule, and says more to a human than the origin of a value.
     const allowed = judged === 'allow' ? undefined : (judged ?? exceeding(sink))
     const decision = prohibitionOf(sink) ? exceeding(sink) : allowed
-    const confirmed = needsConfirmation(policy, sink) ? confirming(sink, decision) : decision
+    const asked = policy.terms?.delegation === 'once' ? askedOnce(sink, orders, decision) : decision
+    const confirmed = needsConfirmation(policy, sink) ? confirming(sink, asked) : asked
     return confirmed && (await withPlaces(policy, confirmed, sink, ctx))
   } finally {
     forgetForms()
@@ -123,10 +127,7 @@ function needsConfirmation({ terms }: JudgeOptions, sink: Sink): boolean {
 function confirming(sink: Sink, decision: Decision | undefined): Decision {
   const asked = decision && 'ask' in decision.answer ? decision.answer.ask : undefined
   const { grants = [], forbidden = [] } = sink.contract?.contract ?? {}
-  const listed = grants.map(
-    ({ tool, calls, needs }) => `${tool} (${calls === 'many' ? 'any number' : calls}${needs ? ', in doubt' : ''})`,
-  )
-  const reason = `the request is understood to allow ${listed.join(', ') || 'no call'}`
+  const reason = `the request is understood to allow ${listed(grants) || 'no call'}`
   return {
     rule: decision?.rule ?? 'contract',
     confirms: true,
@@ -153,20 +154,33 @@ export async function withSink<T>(
   judge: (sink: Sink) => Promise<T>,
 ): Promise<T> {
   try {
-    return await judge(await sinkOf(policy, call, ctx))
+    return await judge((await sinkOf(policy, call, ctx)).sink)
   } finally {
     policy.counters.release(call.callId)
     forgetForms()
   }
 }
 
-async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): Promise<Sink> {
+async function sinkOf(
+  policy: JudgeOptions,
+  call: ToolCall,
+  ctx: HookContext,
+): Promise<{ readonly sink: Sink; readonly orders: readonly DelegatedOrder[] }> {
   const folding = ctx.foldInTurns(provenanceFold)
   const provenance = isPromise(folding) ? await folding : folding
   if (!provenance)
     throw new ProvostError('empty-log', 'The log is empty, so the data-flow policy cannot judge the call.')
   const turn = policy.turns.turnOf(ctx)
-  const known = knowledgeOf(provenance, call, ctx, turn.confirmed)
+  const hasTerms = policy.terms && !isAnswer(call.tool, ctx)
+  const read = knowledgeOf(provenance, call, ctx, turn.confirmed)
+  const orders =
+    hasTerms && policy.terms?.delegation === 'once'
+      ? ordersOf(await policy.turns.contractOf(ctx), turn, ctx.tools, read)
+      : []
+  const top = policy.turns.topOf(ctx)
+  const agreed = orders.filter((order) => answerTo(top, order) === 'agreed')
+  const confirmed = [...turn.confirmed, ...agreed.map(({ text }) => text)]
+  const known = agreed.length > 0 ? knowledgeOf(provenance, call, ctx, confirmed) : read
   const tracing = ctx.inTurns(traced(provenance, known, call, ctx))
   const { values, hits } = isPromise(tracing) ? await tracing : tracing
   // The runtime replaces secret tokens in tool arguments only, not in answers.
@@ -178,7 +192,7 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
     { integrity: 'trusted', confidentiality, ...(readers && { readers }), sources: [] },
     ...(secrets.length > 0 ? [secretLabel] : []),
   )
-  const terms = policy.terms && !isAnswer(call.tool, ctx) ? await policy.turns.termsOf(call.tool, ctx) : undefined
+  const terms = hasTerms ? await policy.turns.termsOf(call.tool, ctx, agreed) : undefined
   const same = `same/${turn.id}/${approvalKey(call.tool.name, '', toJson(call.input))}`
   const amounts = {
     ...amountsOf(policy.rules, call),
@@ -187,22 +201,26 @@ async function sinkOf(policy: JudgeOptions, call: ToolCall, ctx: HookContext): P
   }
   const counted = policy.counters.reserve(policy.turns.topOf(ctx), call.callId, amounts)
   const contract = terms && { ...viewOf(terms, call.tool, counted), same: counted(same) }
-  return {
+  const open = orders.filter((order) => answerTo(top, order) === 'open')
+  const implied = contract
+    ? continuesCall(call.tool, values, known)
+      ? 'asked'
+      : impliedByContract(call.tool, contract, known, values)
+    : await impliedOf(policy, call.tool, ctx, turn, known, values)
+  const sink: Sink = {
     call: { ...call, label },
     values,
     hits,
     secrets,
-    implied: contract
-      ? continuesCall(call.tool, values, known)
-        ? 'asked'
-        : impliedByContract(call.tool, contract, known, values)
-      : await impliedOf(policy, call.tool, ctx, turn, known, values),
+    // What an open order asks for is a question, not a denial.
+    implied: implied === 'no' && open.some((order) => grantsTool(order, call)) ? 'unknown' : implied,
     ...(contract && { contract }),
     turn: turn.messages,
     counted,
     readers: policy.readers ?? ((destination) => [destination]),
     known,
   }
+  return { sink, orders: open }
 }
 
 /** Returns a contract with the calls of a tool that were used, by the limit that is the nearest. */
