@@ -17,7 +17,7 @@ const parts = {
     const code = 'const n: number = await tools.add({ a: 1, b: 2 }); return n + 4'
     const { value, error } = await sandbox.run(code, { tools: { add: ({ a, b }) => a + b } })
     await sandbox.close()
-    return `script ${value ?? error?.message}`
+    return `script ${JSON.stringify(value ?? error?.message)}`
   },
 }
 
