@@ -22,7 +22,7 @@ export function activeRuns(): ActiveRuns {
         if (runs.get(ctx.run.id) === ctx) runs.delete(ctx.run.id)
       }
     },
-    above: ({ run }) => runs.get(run.parents.at(-1) ?? ''),
+    above: ({ run }) => runs.get(run.parents[0] ?? ''),
     outermost(ctx) {
       const id = ctx.run.parents.findLast((parent) => runs.has(parent))
       return (id !== undefined && runs.get(id)) || ctx

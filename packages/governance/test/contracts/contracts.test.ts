@@ -208,6 +208,30 @@ describe('the part of a contract that a child gets', () => {
     expect((await delegated('Ticket 17.', [read, mail('ann@example.com'), erase])).reasons).toEqual([])
   })
 
+  test('is a part of the part of the run above, at any depth', async () => {
+    const mailer = createAgent({
+      name: 'mailer',
+      model: scriptedModel([{ toolCalls: [read] }, { toolCalls: [erase] }, { text: 'Done.' }]),
+      tools: [page, sendMail, remove],
+    })
+    const clerk = createAgent({
+      name: 'clerk',
+      model: scriptedModel([
+        { toolCalls: [{ name: 'ask_mailer', input: { task: 'Delete the file.' } }] },
+        { text: 'Done.' },
+      ]),
+      tools: [sendMail, remove, mailer.toTool({ name: 'ask_mailer', description: 'Asks the mailer.' })],
+    })
+    const desk = createAgent({
+      name: 'desk',
+      model: scriptedModel([{ toolCalls: [{ name: 'ask_clerk', input: { task: 'Mail Ann.' } }] }, { text: 'Done.' }]),
+      tools: [sendMail, remove, clerk.toTool({ name: 'ask_clerk', description: 'Asks the clerk.' })],
+      extensions: [dataFlowPolicy({ mode: 'enforce' })],
+    })
+    const { asked } = await storyOf(desk, 'Mail ann@example.com what the page says and delete the file.')
+    expect(asked.map(({ toolName }) => toolName)).toEqual(['delete_file'])
+  })
+
   test('returns what the child did not use', async () => {
     const denying = defineExtension({
       name: 'denying',
