@@ -134,6 +134,8 @@ async function perform<Output>(
   let unlink: (() => void) | undefined
   let error: unknown
   let done = false
+  /** The store did not answer in time when the run was closed. One that refuses, as at a shutdown, wants it to go on elsewhere. */
+  let stalled = false
   try {
     const writing = host?.ready()
     if (writing) await inTime(writing)
@@ -202,12 +204,12 @@ async function perform<Output>(
     done = true
   } catch (thrown) {
     error = thrown
-    if (ctx) await within(close(ctx, causeOf(thrown, control)))
+    if (ctx) stalled = !(await within(close(ctx, causeOf(thrown, control))))
   } finally {
     unfollow?.()
     unlink?.()
     // Before the lease is released, so that the next driver finds it.
-    if (ctx && !parentRun && isLeftAborted(ctx)) await within(leaveAbort(ctx, inbox))
+    if (ctx && stalled && !parentRun && isLeftAborted(ctx)) await within(leaveAbort(ctx, inbox))
     if (ctx) detachCalls(ctx)
     if (ctx) {
       ctx.tree.children.delete(runId)
@@ -266,13 +268,17 @@ async function leaveAbort({ control, id }: RunContext, inbox: Inbox): Promise<vo
 
 const closingMs = 1000
 
-/** Waits for work of the store, at most {@link closingMs}, so that a stalled store cannot block the end of a run. */
-function within(work: Promise<void>): Promise<void> {
+/**
+ * Waits for work of the store, at most {@link closingMs}, so that a stalled store cannot block the end of a run.
+ *
+ * @returns whether the work has ended.
+ */
+function within(work: Promise<void>): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, closingMs)
+    const timer = setTimeout(resolve, closingMs, false)
     const settled = (): void => {
       clearTimeout(timer)
-      resolve()
+      resolve(true)
     }
     work.then(settled, settled)
   })
