@@ -152,12 +152,9 @@ export function openInbox(options: InboxOptions): Inbox {
   return {
     isShared: options.isShared,
     answers,
-    get lastRead() {
-      return after
-    },
-    get lastTaken() {
-      return firstUntaken()?.after ?? after
-    },
+    // Not getters: V8 makes an object with a getter old at once, with all that its functions see.
+    lastRead: () => after,
+    lastTaken: () => firstUntaken()?.after ?? after,
     hasAbort(runId) {
       return [...aborts.values()].some((abort) => abort.runId === runId)
     },

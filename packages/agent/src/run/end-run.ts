@@ -33,10 +33,10 @@ export async function endRun(scope: RunContext, entries: readonly NewEntry[]): P
 function withWake({ state, inbox, parentRun }: RunContext, end: NewEntry): NewEntry {
   if (parentRun || end.type !== 'run') return end
   // An input that was read and not taken starts the next run, except after a failure.
-  if (end.op === 'ended') return { ...end, seen: end.status === 'completed' ? inbox.lastTaken : inbox.lastRead }
+  if (end.op === 'ended') return { ...end, seen: end.status === 'completed' ? inbox.lastTaken() : inbox.lastRead() }
   if (end.op !== 'suspended') return end
   const deadline = end.yielded ? state.clock.now() : nextDeadline(state)
-  return { ...end, ...(Number.isFinite(deadline) && { due: deadline }), seen: inbox.lastRead }
+  return { ...end, ...(Number.isFinite(deadline) && { due: deadline }), seen: inbox.lastRead() }
 }
 
 /** Runs `run.end` hooks with the result of a run. */

@@ -74,5 +74,5 @@ function startDue({ state, runs, inbox }: AdvanceSetup): void {
 
 /** Returns the last delivery that needs no further look. */
 function seenAt(rest: SessionRest, inbox: Inbox, agent: Recipient): string {
-  return rest === 'idle' && firstInput(inbox, agent) ? inbox.lastTaken : inbox.lastRead
+  return rest === 'idle' && firstInput(inbox, agent) ? inbox.lastTaken() : inbox.lastRead()
 }

@@ -62,9 +62,9 @@ export interface Inbox {
   /** Whether input of a mode is unread, or on its way. */
   has(mode: SendMode): boolean
   /** Id of the last delivery that was read here; empty if there was none. */
-  readonly lastRead: string
+  lastRead(): string
   /** Id of the last delivery before the first input that no run has taken; otherwise as {@link lastRead}. */
-  readonly lastTaken: string
+  lastTaken(): string
   /** Whether an abort of a run was read while no run was there to take it. */
   hasAbort(runId: string): boolean
   /** Unread inputs of a mode in their order. An input is unread until the log records it. */
