@@ -1,9 +1,11 @@
-import type { Decisions, Json, Message, PendingWork, RemoteResult } from '@provost/core'
+import type { Decisions, Message, PendingWork, RemoteResult } from '@provost/core'
 import { isRecord, toJson, untrustedLabel } from '@provost/core'
 
 import { badRequest } from '../http/request-error.ts'
 import type { GivenMessage } from '../requests/client-history.ts'
 import { fileAt } from '../requests/client-history.ts'
+import { clientTool } from '../requests/client-tool.ts'
+import { functionCalls } from '../requests/function-calls.ts'
 import type { RemoteToolInit } from '../sessions/remote-tool.ts'
 import type { UserPart } from '../turns/user-message.ts'
 import type { ResumeBody, RunBody, ThreadMessage } from './ag-ui-schema.ts'
@@ -114,11 +116,9 @@ export function contextOf({ state, context = [] }: RunBody, id: string, now: num
 
 /** Returns the tools of the page. */
 export function toolsOf({ tools = [] }: RunBody): readonly RemoteToolInit[] {
-  return tools.map(({ name, description, parameters }) => {
-    const inputSchema: Record<string, Json> = { type: 'object' }
-    for (const [key, value] of Object.entries(parameters ?? {})) inputSchema[key] = toJson(value)
-    return { name, inputSchema, ...(description !== undefined && { description }) }
-  })
+  return tools.map(({ name, description, parameters }) =>
+    clientTool(name, description, { type: 'object', ...parameters }),
+  )
 }
 
 function historyOf(messages: readonly ThreadMessage[]): readonly GivenMessage[] {
@@ -129,7 +129,7 @@ function historyOf(messages: readonly ThreadMessage[]): readonly GivenMessage[] 
     if (role === 'system' || role === 'developer') return [{ role: 'system', content: textIn(content) }]
     if (role === 'user') return [{ role, content: userParts(content, `${at}.content`) }]
     if (role === 'assistant') {
-      const calls = callsOf(message, at)
+      const calls = functionCalls(message['toolCalls'], `${at}.toolCalls`)
       for (const { toolCallId, toolName } of calls) names.set(toolCallId, toolName)
       const text = textIn(content)
       return [{ role, content: [...(text === '' ? [] : [{ type: 'text', text }]), ...calls] }]
@@ -144,35 +144,6 @@ function historyOf(messages: readonly ThreadMessage[]): readonly GivenMessage[] 
       },
     ]
   })
-}
-
-interface Call {
-  readonly type: 'tool-call'
-  readonly toolCallId: string
-  readonly toolName: string
-  readonly input: Json
-}
-
-function callsOf(message: ThreadMessage, at: string): readonly Call[] {
-  const calls: unknown = message['toolCalls']
-  if (!Array.isArray(calls)) return []
-  return calls.map((call: unknown, n): Call => {
-    const named = isRecord(call) ? call['function'] : undefined
-    if (!isRecord(call) || !isRecord(named)) throw badRequest(`${at}.toolCalls.${n}: expected a call of a function.`)
-    const { id: toolCallId } = call
-    const { name: toolName, arguments: text } = named
-    if (typeof toolCallId !== 'string' || typeof toolName !== 'string' || typeof text !== 'string')
-      throw badRequest(`${at}.toolCalls.${n}: a call has an id, a name and arguments.`)
-    return { type: 'tool-call', toolCallId, toolName, input: argumentsOf(text, `${at}.toolCalls.${n}`) }
-  })
-}
-
-function argumentsOf(text: string, at: string): Json {
-  try {
-    return text === '' ? {} : toJson(JSON.parse(text))
-  } catch {
-    throw badRequest(`${at}.function.arguments: this is not JSON.`)
-  }
 }
 
 function userParts(content: unknown, at: string): readonly UserPart[] {

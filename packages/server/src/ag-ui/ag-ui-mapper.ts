@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 
-import type { AgentEvent, EventOf, Json, PendingWork, ToolOutput } from '@provost/core'
+import type { AgentEvent, EventOf, Json, PendingWork } from '@provost/core'
 import { assertNever, eventFilter, noPendingWork, reasonText, textOf, toJson } from '@provost/core'
 
+import { outputText, pieceKind } from '../turns/answer-piece.ts'
 import type { TurnMapper } from '../turns/turn-mapper.ts'
 
 /** An event of AG-UI. */
@@ -202,13 +203,13 @@ export function createAgUiMapper({ threadId, runId, isCurrent, answered }: AgUiR
         return closeAll()
       case 'text.start':
       case 'reasoning.start':
-        return openText(shortOf(event.messageId, event.attempt), kindOf(event))
+        return openText(shortOf(event.messageId, event.attempt), pieceKind(event))
       case 'text.delta':
       case 'reasoning.delta':
-        return write(shortOf(event.messageId, event.attempt), kindOf(event), event.delta)
+        return write(shortOf(event.messageId, event.attempt), pieceKind(event), event.delta)
       case 'text.end':
       case 'reasoning.end':
-        return close(shortOf(event.messageId, event.attempt), kindOf(event), event.text)
+        return close(shortOf(event.messageId, event.attempt), pieceKind(event), event.text)
       case 'message.end':
         return messageEnded(event)
       case 'tool.execute.progress':
@@ -226,7 +227,7 @@ export function createAgUiMapper({ threadId, runId, isCurrent, answered }: AgUiR
         if (event.parentCallId !== undefined) nested.add(event.callId)
         return []
       case 'tool.execute.end':
-        return result(event.callId, valueOf(event.output))
+        return result(event.callId, outputText(event.output))
       case 'tool.execute.error':
         return result(event.callId, event.error.message, event.error.code)
       case 'tool.skipped':
@@ -287,18 +288,7 @@ const uncertainSchema = {
   required: ['decision'],
 }
 
-type Piece = EventOf<'text.start' | 'text.delta' | 'text.end' | 'reasoning.start' | 'reasoning.delta' | 'reasoning.end'>
-
-function kindOf({ type }: Piece): 'text' | 'reasoning' {
-  return type.startsWith('text') ? 'text' : 'reasoning'
-}
-
 /** A short id of a message, the same in each stream: each delta repeats it. */
 function shortOf(messageId: string, attempt: number): string {
   return createHash('sha256').update(`${messageId}/${attempt}`).digest('hex').slice(0, 12)
-}
-
-function valueOf(output: ToolOutput): string {
-  if (output.type === 'execution-denied') return output.reason ?? 'The call was denied.'
-  return typeof output.value === 'string' ? output.value : JSON.stringify(output.value)
 }

@@ -7,13 +7,12 @@ import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
 import { beginOnce, keyHeader, keyOf } from '../requests/idempotency.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
-import { followSession } from '../sessions/session-reader.ts'
 import type { BegunTurn } from '../turns/begin-turn.ts'
 import { endNow } from '../turns/begin-turn.ts'
 import { openOrBegin } from '../turns/open-session.ts'
+import { streamedTurn } from '../turns/read-turn.ts'
 import type { SessionTurn } from '../turns/session-turn.ts'
-import { sessionTurns, readTurns } from '../turns/session-turn.ts'
-import { turnResponse } from '../turns/turn-response.ts'
+import { readTurns } from '../turns/session-turn.ts'
 import type { ChatBody, ChatRequest } from './chat-request.ts'
 import { chatSchema, clientTools, contentHash, messageKey, messageOf, readChatRequest } from './chat-request.ts'
 import type { Chat } from './chat-session.ts'
@@ -26,7 +25,7 @@ type Asked = Extract<ChatRequest, { kind: 'input' }> & { readonly id: string }
 
 /** `POST /api/chat`: what `useChat` of the AI SDK sends. */
 export function chatOperation(setup: OperationSetup): Operation {
-  const { host, limits, connections, allowProviderOptions, allow, accepting, decisionService, report, chat } = setup
+  const { host, limits, connections, allowProviderOptions, allow, accepting, decisionService, chat } = setup
   const { store } = host
 
   /** Delivers the answers of the page, and follows the turn that waited for them. */
@@ -122,7 +121,7 @@ export function chatOperation(setup: OperationSetup): Operation {
       // Rejected before a session or run is created.
       const release = connections.take(principal.id)
       let admitted = (): void => {}
-      let begun: string | undefined
+      let created: string | undefined
       try {
         if (asked.kind === 'input' && key === undefined) admitted = host.admit(principal)
         const found = await findChat(store, principal, body.id)
@@ -131,46 +130,22 @@ export function chatOperation(setup: OperationSetup): Operation {
           agent: body.agent,
           tools: clientTools(body),
         })
-        if (isNew) begun = live.id
-        const { after, turn, isAsked, ...following } =
+        if (isNew) created = live.id
+        const begun =
           asked.kind === 'answers'
             ? await answer(principal, live, asked)
             : await ask(found, live, { ...asked, id: asked.id ?? uuidv7() }, key, body)
-        const { id, session } = following.live
-        const control = connections.control(id)
-        const reading = { host, live: following.live, waitingBytes: limits.waitingBytes, signal: control.signal }
-        return turnResponse(
-          {
-            sessionId: id,
-            events: followSession(reading, after),
-            turns: sessionTurns(turn),
-            isAsked,
-            heartbeatMs: limits.heartbeatMs,
-            connections,
-            control,
-            closed(run) {
-              release()
-              if (run === undefined || chat.onDisconnect !== 'abort') return
-              if (runOf(following.live) === run) session.abort().catch((thrown: unknown) => report(thrown, { request }))
-            },
-            failed: (thrown) => report(thrown, { request, sessionId: id }),
-          },
-          chatProtocol(id),
-        )
+        const aborts = chat.onDisconnect === 'abort'
+        return streamedTurn({ setup, request, begun, aborts, release }, chatProtocol(begun.live.id))
       } catch (thrown) {
         release()
-        if (begun !== undefined) await host.discard(begun)
+        if (created !== undefined) await host.discard(created)
         throw thrown
       } finally {
         admitted()
       }
     },
   })
-}
-
-/** Returns the last run of a session in this process. */
-function runOf({ feed }: LiveSession): string | undefined {
-  return feed.retained().findLast(({ event }) => event.parents.length === 0)?.event.runId
 }
 
 function noContent(): HttpError {

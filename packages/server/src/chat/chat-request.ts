@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 
-import type { FilePart, Json, Message, Principal, RemoteResult, SessionStore, TextPart } from '@provost/core'
+import type { FilePart, Message, Principal, RemoteResult, SessionStore, TextPart } from '@provost/core'
 import { canonicalJson, clockOf, toJson } from '@provost/core'
 import { z } from 'zod'
 
 import { badRequest } from '../http/request-error.ts'
 import type { ProviderOptions } from '../requests/client-history.ts'
 import { fileAt, optionsOf } from '../requests/client-history.ts'
+import { clientTool } from '../requests/client-tool.ts'
 import type { RemoteToolInit } from '../sessions/remote-tool.ts'
 import { blobOf } from '../turns/stored-file.ts'
 import { fileHash } from './chat-file.ts'
@@ -31,7 +32,7 @@ const uiMessage = z.looseObject({
   role: z.enum(['system', 'user', 'assistant']),
   parts: z.array(z.looseObject({ type: z.string() })).max(10_000),
 })
-const clientTool = z.looseObject({
+const pageTool = z.looseObject({
   description: z.string().max(10_000).optional(),
   parameters: z.record(z.string(), z.unknown()),
 })
@@ -44,7 +45,7 @@ export const chatSchema: z.ZodType<ChatBody> = z.looseObject({
   trigger: z.enum(['submit-message', 'regenerate-message']).optional(),
   messageId: z.string().min(1).max(longestId).optional(),
   agent: z.string().min(1).max(200).optional(),
-  tools: z.record(z.string().min(1).max(200), clientTool).optional().describe('Tools of the page, for a new chat.'),
+  tools: z.record(z.string().min(1).max(200), pageTool).optional().describe('Tools of the page, for a new chat.'),
 })
 
 /** A message of `useChat`, with fields that the server leaves alone. */
@@ -137,11 +138,7 @@ function answersIn(message: UiMessage): ChatRequest {
 
 /** Returns the tools that a page declares. */
 export function clientTools({ tools = {} }: ChatBody): readonly RemoteToolInit[] {
-  return Object.entries(tools).map(([name, { description, parameters }]) => {
-    const inputSchema: Record<string, Json> = {}
-    for (const [key, value] of Object.entries(parameters)) inputSchema[key] = toJson(value)
-    return { name, inputSchema, ...(description !== undefined && { description }) }
-  })
+  return Object.entries(tools).map(([name, { description, parameters }]) => clientTool(name, description, parameters))
 }
 
 /** Returns the user message of a request. Large files become blobs of the store: the log has them once. */

@@ -1,9 +1,11 @@
-import type { Json, RemoteResult } from '@provost/core'
-import { isRecord, toJson } from '@provost/core'
+import type { RemoteResult } from '@provost/core'
+import { isRecord } from '@provost/core'
 
 import { badRequest } from '../http/request-error.ts'
 import type { GivenMessage } from '../requests/client-history.ts'
 import { fileAt } from '../requests/client-history.ts'
+import { clientTool } from '../requests/client-tool.ts'
+import { functionCalls, textAt } from '../requests/function-calls.ts'
 import type { RemoteToolInit } from '../sessions/remote-tool.ts'
 import type { UserPart } from '../turns/user-message.ts'
 import { waitOf } from '../turns/wait-token.ts'
@@ -61,7 +63,7 @@ function historyOf(messages: readonly Given[]): readonly GivenMessage[] {
         return { role, content: userParts(content, `${at}.content`) }
       case 'assistant': {
         const text = textIn(content)
-        const calls = callsOf(message, at)
+        const calls = functionCalls(message['tool_calls'], `${at}.tool_calls`)
         for (const { toolCallId, toolName } of calls) names.set(toolCallId, toolName)
         return { role, content: [...(text === '' ? [] : [{ type: 'text', text }]), ...calls] }
       }
@@ -74,34 +76,6 @@ function historyOf(messages: readonly Given[]): readonly GivenMessage[] {
       }
     }
   })
-}
-
-interface Call {
-  readonly type: 'tool-call'
-  readonly toolCallId: string
-  readonly toolName: string
-  readonly input: Json
-}
-
-function callsOf(message: Given, at: string): readonly Call[] {
-  const calls: unknown = message['tool_calls']
-  if (!Array.isArray(calls)) return []
-  return calls.map((call: unknown, n): Call => {
-    const path = `${at}.tool_calls.${n}`
-    const named = isRecord(call) ? call['function'] : undefined
-    if (!isRecord(call) || !isRecord(named)) throw badRequest(`${path}: expected a call of a function.`)
-    const text = textAt(named, 'arguments', `${path}.function`)
-    const toolName = textAt(named, 'name', `${path}.function`)
-    return { type: 'tool-call', toolCallId: textAt(call, 'id', path), toolName, input: argumentsOf(text, path) }
-  })
-}
-
-function argumentsOf(text: string, at: string): Json {
-  try {
-    return text === '' ? {} : toJson(JSON.parse(text))
-  } catch {
-    throw badRequest(`${at}.function.arguments: this is not JSON.`)
-  }
 }
 
 function userParts(content: Given['content'], at: string): readonly UserPart[] {
@@ -139,17 +113,9 @@ function textIn(content: Given['content']): string {
   return (content ?? []).flatMap(({ text }) => (typeof text === 'string' ? [text] : [])).join('\n')
 }
 
-function textAt(of: Readonly<Record<string, unknown>>, key: string, at: string): string {
-  const value = of[key]
-  if (typeof value === 'string') return value
-  throw badRequest(`${at}.${key}: expected a text.`)
-}
-
 /** Returns the tools of the client. */
 export function toolsIn({ tools }: CompletionBody): readonly RemoteToolInit[] {
-  return (tools ?? []).map(({ function: { name, description, parameters } }) => {
-    const inputSchema: Record<string, Json> = { type: 'object' }
-    for (const [key, value] of Object.entries(parameters ?? {})) inputSchema[key] = toJson(value)
-    return { name, inputSchema, ...(description && { description }) }
-  })
+  return (tools ?? []).map(({ function: { name, description, parameters } }) =>
+    clientTool(name, description, { type: 'object', ...parameters }),
+  )
 }

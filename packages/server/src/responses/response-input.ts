@@ -4,6 +4,8 @@ import { isRecord, toJson } from '@provost/core'
 import { badRequest } from '../http/request-error.ts'
 import type { GivenMessage } from '../requests/client-history.ts'
 import { fileAt } from '../requests/client-history.ts'
+import { clientTool } from '../requests/client-tool.ts'
+import { textAt } from '../requests/function-calls.ts'
 import type { RemoteToolInit } from '../sessions/remote-tool.ts'
 import type { UserPart } from '../turns/user-message.ts'
 import { waitOf } from '../turns/wait-token.ts'
@@ -194,17 +196,9 @@ function argumentsOf(text: string, at: string): Json {
   }
 }
 
-function textAt(of: Item, key: string, at: string): string {
-  const value = of[key]
-  if (typeof value === 'string') return value
-  throw badRequest(`${at}.${key}: expected a text.`)
-}
-
 /** Returns the tools of the client. */
 export function toolsOf(tools: readonly FunctionTool[]): readonly RemoteToolInit[] {
-  return tools.map(({ name, description, parameters }) => {
-    const inputSchema: Record<string, Json> = { type: 'object' }
-    for (const [key, value] of Object.entries(parameters ?? {})) inputSchema[key] = toJson(value)
-    return { name, inputSchema, ...(description && { description }) }
-  })
+  return tools.map(({ name, description, parameters }) =>
+    clientTool(name, description, { type: 'object', ...parameters }),
+  )
 }

@@ -1,6 +1,7 @@
-import type { AgentEvent, EventOf, Json, PendingWork, ToolOutput } from '@provost/core'
+import type { AgentEvent, EventOf, Json, PendingWork } from '@provost/core'
 import { assertNever, eventFilter, reasonText, toJson } from '@provost/core'
 
+import { outputText, pieceKind } from '../turns/answer-piece.ts'
 import type { TurnMapper } from '../turns/turn-mapper.ts'
 import { waitToken } from '../turns/wait-token.ts'
 import type { ResponseFrame } from './response-items.ts'
@@ -211,13 +212,13 @@ export function createResponseMapper(request: ResponseRequest, now: () => number
     switch (event.type) {
       case 'text.start':
       case 'reasoning.start':
-        return items.open(answerOf(event), kindOf(event), event.partId)
+        return items.open(answerOf(event), pieceKind(event), event.partId)
       case 'text.delta':
       case 'reasoning.delta':
-        return items.write(answerOf(event), kindOf(event), event.partId, event.delta)
+        return items.write(answerOf(event), pieceKind(event), event.partId, event.delta)
       case 'text.end':
       case 'reasoning.end':
-        return items.close(answerOf(event), kindOf(event), event.partId, event.text)
+        return items.close(answerOf(event), pieceKind(event), event.partId, event.text)
       case 'message.end':
         return answered(event)
       case 'source.cited': {
@@ -245,7 +246,7 @@ export function createResponseMapper(request: ResponseRequest, now: () => number
         // A call inside another tool belongs to that tool.
         return event.parentCallId === undefined ? runs(event.callId, event.toolName, event.input) : []
       case 'tool.execute.end':
-        return settled(event.callId, valueOf(event.output), null)
+        return settled(event.callId, outputText(event.output), null)
       case 'tool.execute.error':
         return settled(event.callId, null, event.error.message)
       case 'tool.skipped':
@@ -298,17 +299,6 @@ export function createResponseMapper(request: ResponseRequest, now: () => number
   }
 }
 
-type Piece = EventOf<'text.start' | 'text.delta' | 'text.end' | 'reasoning.start' | 'reasoning.delta' | 'reasoning.end'>
-
-function kindOf({ type }: Piece): 'text' | 'reasoning' {
-  return type.startsWith('text') ? 'text' : 'reasoning'
-}
-
 function answerOf({ messageId, attempt }: { readonly messageId: string; readonly attempt: number }): string {
   return `${messageId}/${attempt}`
-}
-
-function valueOf(output: ToolOutput): string {
-  if (output.type === 'execution-denied') return output.reason ?? 'The call was denied.'
-  return typeof output.value === 'string' ? output.value : JSON.stringify(output.value)
 }

@@ -1,4 +1,5 @@
 import type { OperationSetup } from '../api/operation-setup.ts'
+import type { LiveSession } from '../sessions/live-session.ts'
 import { followSession } from '../sessions/session-reader.ts'
 import type { BegunTurn } from './begin-turn.ts'
 import { sessionTurns } from './session-turn.ts'
@@ -12,7 +13,7 @@ export interface TurnReading {
   readonly setup: OperationSetup
   readonly request: Request
   readonly begun: BegunTurn
-  /** A client that leaves stops the run. */
+  /** A client that leaves stops the run of the turn. */
   readonly aborts: boolean
   /** Ends the count of the principal's streams. */
   release(): void
@@ -38,7 +39,9 @@ export function streamedTurn<Frame>(
       control,
       closed(run) {
         release()
-        if (run !== undefined && aborts) live.session.abort().catch((thrown: unknown) => report(thrown, { request }))
+        if (run === undefined || !aborts) return
+        // The run of the turn may be over, and that of another one in progress.
+        if (lastRun(live) === run) live.session.abort().catch((thrown: unknown) => report(thrown, { request }))
       },
       failed: (thrown) => report(thrown, { request, sessionId: live.id }),
     },
@@ -61,7 +64,8 @@ export async function waitForTurn<Frame>(
   const events = followSession(reading, after)
   try {
     for await (const _ of turnFrames({ events, turns: sessionTurns(turn), isAsked }, () => mapper, progress));
-    if (aborts && request.signal.aborted && !progress.over) await live.session.abort()
+    const isOpen = !progress.over && (progress.run === undefined || progress.run === lastRun(live))
+    if (aborts && request.signal.aborted && isOpen) await live.session.abort()
   } finally {
     request.signal.removeEventListener('abort', leave)
     await events.return(undefined)
@@ -69,4 +73,9 @@ export async function waitForTurn<Frame>(
     control.abort()
     release()
   }
+}
+
+/** Returns the last run of a session in this process. */
+function lastRun({ feed }: LiveSession): string | undefined {
+  return feed.retained().findLast(({ event }) => event.parents.length === 0)?.event.runId
 }
