@@ -13,10 +13,12 @@ import { openOrBegin } from '../turns/open-session.ts'
 import { streamedTurn } from '../turns/read-turn.ts'
 import type { SessionTurn } from '../turns/session-turn.ts'
 import { readTurns } from '../turns/session-turn.ts'
+import type { ChatPlace } from './chat-place.ts'
+import { placeBehind, placeOf } from './chat-place.ts'
 import type { ChatBody, ChatRequest } from './chat-request.ts'
 import { chatSchema, clientTools, contentHash, messageKey, messageOf, readChatRequest } from './chat-request.ts'
 import type { Chat } from './chat-session.ts'
-import { findChat, rewindChat } from './chat-session.ts'
+import { findChat, moveChat } from './chat-session.ts'
 import { chatProtocol } from './chat-stream.ts'
 
 type Answers = Extract<ChatRequest, { kind: 'answers' }>
@@ -75,6 +77,7 @@ export function chatOperation(setup: OperationSetup): Operation {
     return { live, after, isAsked }
   }
 
+  /** Sends a message where its page has it: at the end of the chat, or behind an earlier answer, in a session of its own. */
   async function ask(
     found: Chat,
     live: LiveSession,
@@ -83,12 +86,19 @@ export function chatOperation(setup: OperationSetup): Operation {
     body: ChatBody,
   ): Promise<BegunTurn> {
     const { principal } = found
-    const { id, parts, replaces } = asked
+    const { id, parts, replaces, shown } = asked
     // A key identifies the request, whatever the page says of its message.
     if (key !== undefined) return say(principal, live, { ...asked, id: messageKey(principal, key) }, key, body)
-    if (replaces) return say(principal, await rewindChat(host, found, live, id), asked, key, body)
     const token = `${messageKey(principal, id)}/content`
     const hash = contentHash(parts)
+    const move = async (place: ChatPlace): Promise<BegunTurn> => {
+      const branch = await moveChat(host, found, live, place)
+      await store.deliver(branch.id, token, hash, principal.id)
+      return say(principal, branch, asked, key, body)
+    }
+    if (replaces) return move(await placeOf(store, found, id))
+    const place = shown && (await placeBehind(store, found, id, shown))
+    if (place) return move(place)
     if ((await store.deliver(live.id, token, hash, principal.id)) === 'accepted') {
       return say(principal, live, asked, key, body)
     }
@@ -97,7 +107,7 @@ export function chatOperation(setup: OperationSetup): Operation {
     for await (const delivery of store.inbox(live.id)) if (delivery.token === token) before = delivery.value
     const { asked: recorded } = await readTurns(store, live.id, id)
     if (!recorded) return say(principal, live, asked, key, body)
-    if (before !== hash) return say(principal, await rewindChat(host, found, live, id), asked, key, body)
+    if (before !== hash) return move(await placeOf(store, found, id))
     return { live, after: recorded.begin, isAsked: ({ messageIds }) => messageIds.includes(id) }
   }
 

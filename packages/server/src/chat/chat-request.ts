@@ -37,10 +37,15 @@ const pageTool = z.looseObject({
   parameters: z.record(z.string(), z.unknown()),
 })
 
-/** The body that `useChat` sends. The server reads only the last message: it has the rest of the history. */
+/** The body that `useChat` sends. The server has the history: of the messages before the last one it reads only the ids. */
 export const chatSchema: z.ZodType<ChatBody> = z.looseObject({
   id: z.string().min(1).max(longestId).describe('Of the chat; its sessions belong to one principal.'),
-  messages: z.array(uiMessage).min(1).max(10_000).optional(),
+  messages: z
+    .array(uiMessage)
+    .min(1)
+    .max(10_000)
+    .optional()
+    .describe('With `trigger`, all that the page shows: a shorter list than that of the chat begins a branch.'),
   message: uiMessage.optional().describe('The last message, instead of `messages`.'),
   trigger: z.enum(['submit-message', 'regenerate-message']).optional(),
   messageId: z.string().min(1).max(longestId).optional(),
@@ -74,6 +79,14 @@ export interface ChatBody {
   tools?: Record<string, ClientTool> | undefined
 }
 
+/** The messages that a page shows before a new one. */
+export interface ShownMessages {
+  /** The newest first. */
+  readonly ids: readonly string[]
+  /** None of them is the user's: the new message is the first of the chat. */
+  readonly none: boolean
+}
+
 /** What a request asks for. */
 export type ChatRequest =
   | {
@@ -83,6 +96,8 @@ export type ChatRequest =
       readonly parts: readonly ChatPart[]
       /** The message replaces one of the chat, and all that followed it. */
       readonly replaces: boolean
+      /** What the page shows before the message. Absent if the request does not say. */
+      readonly shown?: ShownMessages
     }
   | {
       readonly kind: 'answers'
@@ -114,9 +129,17 @@ export function readChatRequest(body: ChatBody, allowed: readonly string[]): Cha
     if (parts.length === 0) return undefined
     const { id } = message
     const replaces = id !== undefined && (trigger === 'regenerate-message' || messageId === id)
-    return { kind: 'input', id, parts, replaces }
+    // A transport of the AI SDK sends a trigger, and then all messages of the page. Others may send some of them.
+    const shown = id !== undefined && trigger !== undefined && !body.message && messages && shownIn(messages)
+    return { kind: 'input', id, parts, replaces, ...(shown && { shown }) }
   }
   return message?.role === 'assistant' ? answersIn(message) : undefined
+}
+
+function shownIn(messages: readonly UiMessage[]): ShownMessages {
+  const before = messages.slice(0, -1).toReversed()
+  const ids = before.flatMap(({ id }) => (id === undefined ? [] : [id]))
+  return { ids, none: !before.some(({ role }) => role === 'user') }
 }
 
 function answersIn(message: UiMessage): ChatRequest {

@@ -7,17 +7,15 @@ import { forkSession } from '@provost/sessions'
 import { HttpError } from '../http/http-error.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import { ownership } from '../sessions/ownership.ts'
-import { foldSession } from '../sessions/session-end.ts'
 import type { SessionHost } from '../sessions/session-host.ts'
+import type { ChatPlace } from './chat-place.ts'
 
 /** A chat of a principal. An edited or regenerated message begins another session: the chat is the last of them. */
 export interface Chat {
   readonly principal: Principal
-  /** The first session. Its inbox has the later ones. */
-  readonly first: string
   readonly sessionId: string
-  /** How many sessions followed the first. */
-  readonly moves: number
+  /** All its sessions, the newest first. The inbox of the oldest one names the others. */
+  readonly sessions: readonly [string, ...string[]]
 }
 
 const moved = 'chat/session/'
@@ -28,51 +26,38 @@ export async function findChat(store: SessionStore, principal: Principal, id: st
     .update(JSON.stringify([principal.id, id]))
     .digest('hex')
     .slice(0, 40)}`
-  let [sessionId, moves] = [first, 0]
+  const sessions: [string, ...string[]] = [first]
   for await (const { token, value } of store.inbox(first)) {
     if (!token.startsWith(moved) || !isRecord(value) || typeof value['sessionId'] !== 'string') continue
-    sessionId = value['sessionId']
-    moves++
+    sessions.unshift(value['sessionId'])
   }
-  return { principal, first, sessionId, moves }
+  return { principal, sessionId: sessions[0], sessions }
 }
 
 /**
- * Moves a chat to a new session that ends before a message. The sessions before it keep their logs.
+ * Moves a chat to a new session that ends at a place. Its other sessions keep their logs.
  *
- * @throws HttpError 404 for an unknown message, 409 if another request has moved the chat
+ * @throws HttpError 409 if another request has moved the chat
  */
-export async function rewindChat(
+export async function moveChat(
   host: SessionHost,
-  chat: Chat,
+  { principal, sessions }: Chat,
   live: LiveSession,
-  messageId: string,
+  { sessionId, after }: ChatPlace,
 ): Promise<LiveSession> {
   const { store } = host
-  const { principal, first, moves } = chat
   if (live.session.status === 'running' || live.session.status === 'suspended') await live.session.abort()
-  const { messages } = (await foldSession(store, live.id)).state
-  const index = messages.findIndex(({ id, role }) => id === messageId && role === 'user')
-  if (index < 0) throw unknownMessage()
-  const before = messages.slice(0, index).findLast(({ role }) => role !== 'system')
   const id = uuidv7()
-  if (before) await forkSession(store, live.id, { at: before.id, id, principal })
+  if (after !== undefined) await forkSession(store, sessionId, { at: after, id, principal })
   else await host.begin(principal, { id, agent: live.agent.name, tools: (await ownership(store, live.id))?.tools })
-  const outcome = await store.deliver(first, `${moved}${moves + 1}`, { sessionId: id }, principal.id)
+  const first = sessions.at(-1) ?? live.id
+  const outcome = await store.deliver(first, `${moved}${sessions.length}`, { sessionId: id }, principal.id)
   if (outcome === 'duplicate') {
     host.forget(id)
     await store.delete(id)
     throw movedMeanwhile()
   }
   return host.open(principal, id)
-}
-
-function unknownMessage(): HttpError {
-  return new HttpError(404, {
-    code: 'unknown-message',
-    message: 'The chat has no such user message.',
-    hint: 'Load the chat with GET /api/chat/ID: its messages have the ids that the server knows.',
-  })
 }
 
 function movedMeanwhile(): HttpError {

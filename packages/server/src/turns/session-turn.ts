@@ -55,8 +55,9 @@ export interface RecordedTurn {
   readonly begin: Cursor
 }
 
-/** The last turn of a session, and the turn of a message. */
+/** The turns of a session, the last one, and the turn of a message. */
 export interface RecordedTurns {
+  readonly turns: readonly SessionTurn[]
   readonly last: RecordedTurn | undefined
   readonly asked: RecordedTurn | undefined
   /** A reader that starts here receives what follows. */
@@ -68,6 +69,8 @@ export interface RecordedTurns {
 export async function readTurns(store: SessionStore, id: string, messageId?: string): Promise<RecordedTurns> {
   const log = logEvents(id)
   const turns = sessionTurns()
+  /** By id: a turn grows with its messages. */
+  const all = new Map<string, SessionTurn>()
   let at: EventPosition = origin
   let begin: EventPosition = origin
   let last: RecordedTurn | undefined
@@ -77,11 +80,12 @@ export async function readTurns(store: SessionStore, id: string, messageId?: str
       if (event.type === 'agent.start' || event.type === 'turn.start') begin = at
       const turn = turns.take(event)
       if (turn && turn !== last?.turn) {
+        all.set(turn.id, turn)
         last = { turn, begin: turn.id === last?.turn.id ? last.begin : cursorAt(begin) }
         if (messageId !== undefined && turn.messageIds.includes(messageId)) asked = last
       }
       at = { offset, n, passing: false }
     }
   }
-  return { last, asked, end: cursorAt(at), state: log.state }
+  return { turns: [...all.values()], last, asked, end: cursorAt(at), state: log.state }
 }

@@ -160,16 +160,118 @@ describe('a message', () => {
   test('during an answer begins a turn of its own behind it', async () => {
     const { server, open, calls } = gated()
     const page = pageOf(server, 'c')
-    const other = pageOf(server, 'c')
     const first = page.sendMessage({ text: 'hello' })
     await expect.poll(calls).toBe(1)
+    const other = pageOf(server, 'c', { messages: [...(await history(server, 'c'))] })
     const second = other.sendMessage({ text: 'me too' })
     await expect.poll(() => other.status).toBe('submitted')
     open()
     await Promise.all([first, second])
     expect(shownIn(page)).toEqual(['user: hello', 'assistant: one moment done'])
-    expect(shownIn(other)).toEqual(['user: me too', 'assistant: next answer'])
-    expect(shownIn({ messages: await history(server, 'c') })).toEqual([...shownIn(page), ...shownIn(other)])
+    expect(shownIn(other).slice(2)).toEqual(['user: me too', 'assistant: next answer'])
+    const messages = await history(server, 'c')
+    expect(shownIn({ messages })).toEqual([...shownIn(page), ...shownIn(other).slice(2)])
+  })
+})
+
+/** What a page shows after it was loaded again. */
+const reloaded = async (server: Server): Promise<readonly string[]> => shownIn({ messages: await history(server, 'c') })
+
+/** Edits as assistant-ui does: the page cuts its list, and sends a new message. */
+async function edit(page: Chat<UIMessage>, index: number, text: string): Promise<void> {
+  page.messages = page.messages.slice(0, index)
+  await page.sendMessage({ text })
+}
+
+describe('a message behind a list that the page has cut', () => {
+  test('begins a branch there, and a page that is loaded again shows only this branch', async () => {
+    const server = serverOf(texts('first', 'second', 'third', 'edited', 'after'))
+    const page = pageOf(server, 'c')
+    for (const text of ['one', 'two', 'three']) await page.sendMessage({ text })
+    await edit(page, 2, 'TWO')
+    const expected = ['user: one', 'assistant: first', 'user: TWO', 'assistant: edited']
+    expect(shownIn(page)).toEqual(expected)
+    expect(await reloaded(server)).toEqual(expected)
+    await page.sendMessage({ text: 'go on' })
+    expect(await reloaded(server)).toEqual([...expected, 'user: go on', 'assistant: after'])
+    expect((await history(server, 'c')).map(({ id }) => id)).toEqual(page.messages.map(({ id }) => id))
+  })
+
+  test('is the first of the chat if no message of the user is before it', async () => {
+    const seen: number[] = []
+    const store = memoryStore()
+    const model = scriptedModel([
+      { text: 'first' },
+      ({ messages }) => {
+        seen.push(messages.length)
+        return { text: 'edited' }
+      },
+    ])
+    const server = serverOf([], { agents: [createAgent({ name: 'desk', model, store })], store })
+    const greeting: UIMessage = { id: 'greeting', role: 'assistant', parts: [{ type: 'text', text: 'Welcome!' }] }
+    const page = pageOf(server, 'c', { messages: [greeting] })
+    await page.sendMessage({ text: 'one' })
+    await edit(page, 1, 'ONE')
+    expect(await reloaded(server)).toEqual(['user: ONE', 'assistant: edited'])
+    expect(seen).toEqual([1])
+  })
+
+  test('returns to an older branch, whose messages can be regenerated and answered again', async () => {
+    const server = serverOf(texts('first', 'second', 'edited', 'again', 'third'))
+    const page = pageOf(server, 'c')
+    await page.sendMessage({ text: 'one' })
+    await page.sendMessage({ text: 'two' })
+    const older = page.messages
+    await edit(page, 0, 'ONE')
+    expect(await reloaded(server)).toEqual(['user: ONE', 'assistant: edited'])
+    page.messages = older
+    await page.regenerate()
+    expect(await reloaded(server)).toEqual(['user: one', 'assistant: first', 'user: two', 'assistant: again'])
+    page.messages = older
+    await page.sendMessage({ text: 'three' })
+    expect(await reloaded(server)).toEqual([...shownIn({ messages: older }), 'user: three', 'assistant: third'])
+  })
+
+  test('has one run, however often the request is repeated', async () => {
+    const server = serverOf(texts('first', 'second', 'edited', 'too much'))
+    const page = pageOf(server, 'c')
+    await page.sendMessage({ text: 'one' })
+    await page.sendMessage({ text: 'two' })
+    const message = { id: 'new', role: 'user', parts: [{ type: 'text', text: 'TWO' }] }
+    const messages = [...page.messages.slice(0, 2), message]
+    const body = { id: 'c', messages, trigger: 'submit-message' }
+    for (let n = 0; n < 3; n++) expect(await (await ask(server, '/api/chat', { body })).text()).toContain('edited')
+    expect(await reloaded(server)).toEqual(['user: one', 'assistant: first', 'user: TWO', 'assistant: edited'])
+  })
+
+  test('stops the answer in progress that the page does not show', async () => {
+    const { server, calls } = gated()
+    const page = pageOf(server, 'c')
+    const asking = page.sendMessage({ text: 'hello' })
+    await expect.poll(calls).toBe(1)
+    await page.stop()
+    await asking
+    await edit(page, 0, 'good day')
+    expect(await reloaded(server)).toEqual(['user: good day', 'assistant: done'])
+    expect((await ask(server, '/api/chat/c/stream')).status).toBe(204)
+  })
+
+  test.each([
+    ['the request has no trigger', {}, 'm2'],
+    ['the chat has none of its messages', { trigger: 'submit-message' }, 'unknown'],
+  ])('is sent at the end of the chat if %s', async (_, more, before) => {
+    const server = serverOf(texts('first', 'second', 'third'))
+    const page = pageOf(server, 'c')
+    await page.sendMessage({ text: 'one' })
+    await page.sendMessage({ text: 'two' })
+    const given = [before, 'm3'].map((id) => ({ id, role: 'user', parts: [{ type: 'text', text: id }] }))
+    await (await ask(server, '/api/chat', { body: { id: 'c', messages: given, ...more } })).text()
+    expect((await reloaded(server)).slice(2)).toEqual([
+      'user: two',
+      'assistant: second',
+      'user: m3',
+      'assistant: third',
+    ])
   })
 })
 
