@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { createServer, serve } from '@provost/server'
-import { createLogger } from '@provost/telemetry'
+import { createLogger } from '@provost/telemetry/logger'
 import { createAgent, createScrubber, defineExtension, jsonlStore, memoryStore, RunState, tool, z } from 'provost'
 import { codeMode } from 'provost/code-mode'
 import { sanitizeInbound } from 'provost/governance'

@@ -10,8 +10,8 @@ import process from 'node:process'
 
 /** Each needs a package that its importer has: the AI SDK, PostgreSQL, pino. */
 const withPeers = new Set([
-  ...['provost/client/ai', 'provost/logger', 'provost/postgres', 'provost/server/ai', 'provost/telemetry'],
-  ...['@provost/client/ai', '@provost/server/ai', '@provost/sessions/postgres', '@provost/telemetry'],
+  ...['provost/client/ai', 'provost/logger', 'provost/postgres', 'provost/server/ai'],
+  ...['@provost/client/ai', '@provost/server/ai', '@provost/sessions/postgres', '@provost/telemetry/logger'],
 ])
 const require = createRequire(import.meta.url)
 const { dependencies } = require('./package.json')

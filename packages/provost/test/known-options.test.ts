@@ -25,6 +25,7 @@ import * as storeKit from '@provost/sessions/kit'
 import * as storePostgres from '@provost/sessions/postgres'
 import * as teams from '@provost/teams'
 import * as telemetry from '@provost/telemetry'
+import * as logger from '@provost/telemetry/logger'
 import * as testing from '@provost/testing'
 import * as tools from '@provost/tools'
 import * as provost from 'provost'
@@ -464,9 +465,11 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     replayInputs: { unchecked: data },
     replaySession: [(more) => replay.replaySession(desk, [], { maxSteps: 1, ...more })],
   },
+  'telemetry/logger': {
+    createLogger: [(more) => logger.createLogger({ level: 'silent', ...more })],
+  },
   telemetry: {
     collectSpans: 'no options',
-    createLogger: [(more) => telemetry.createLogger({ level: 'silent', ...more })],
     currentRun: 'no options',
     drawSpans: [(more) => telemetry.drawSpans([], { title: 'x', ...more })],
     printSpans: [(more) => telemetry.printSpans([], { width: 1, ...more })],
@@ -563,6 +566,7 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   replay,
   teams,
   telemetry,
+  'telemetry/logger': logger,
   testing,
   server,
   'server/ai': serverAi,

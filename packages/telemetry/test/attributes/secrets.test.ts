@@ -16,8 +16,9 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
 import { createRecorder } from '../../src/attributes/content.ts'
-import { collectSpans, createLogger, drawSpans, printSpans, telemetry } from '../../src/index.ts'
+import { collectSpans, drawSpans, printSpans, telemetry } from '../../src/index.ts'
 import type { TelemetryOptions } from '../../src/index.ts'
+import { createLogger } from '../../src/logger.ts'
 import { doneStep, traced } from '../traced.ts'
 
 /** Keys, tokens, passwords and numbers with quotes, spaces, other scripts and lone surrogates. */

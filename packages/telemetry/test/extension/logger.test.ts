@@ -3,7 +3,7 @@ import { tool } from '@provost/tools'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 
-import { createLogger } from '../../src/index.ts'
+import { createLogger } from '../../src/logger.ts'
 import { doneStep, traced } from '../traced.ts'
 
 function logged(options: Parameters<typeof createLogger>[0] = {}) {

@@ -1,0 +1,3 @@
+// Needs the package pino.
+export type { LoggerOptions } from './extension/logger.ts'
+export { createLogger } from './extension/logger.ts'
