@@ -3,8 +3,8 @@
  * @provost/guard. It is not for applications: it may change in any release.
  */
 
-/** Returns the plan of an agent, with its options. */
-export { resolvedAgentOf } from './definition/agent-registry.ts'
+/** Whether a value is an agent, and the plan of an agent with its options. */
+export { isAgent, resolvedAgentOf } from './definition/agent-registry.ts'
 export type { ResolvedAgent } from './types/resolved-agent.ts'
 
 /** Runs work as the only composite call of a run: with a log, children, budgets and governance. */

@@ -40,7 +40,7 @@ export async function verify(given: Invocation): Promise<ExitCode> {
       ({ code, entry, message }) =>
         `\n  ${code} ${displayText(entry, { limit: 200 })}: ${displayText(message, { limit: 300 })}`,
     )
-  throw new ProvostError('audit-invalid', `The audit has ${report.problems.length} problems.${problems.join('')}`, {
+  throw new ProvostError('audit-invalid', `Problems of the audit: ${report.problems.length}.${problems.join('')}`, {
     hint: 'Compare with an export from before. A key comes from PROVOST_AUDIT_KEY.',
   })
 }

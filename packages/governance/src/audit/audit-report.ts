@@ -12,7 +12,7 @@ import type { EffectRow } from './effect-row.ts'
  * | `entry-unlinked` | an entry was added: it precedes the end of the chain and has no link |
  * | `link-missing`, `link-changed`, `link-twice` | the chain itself is damaged or forged |
  * | `key-needed`, `key-unused` | the key that made a link was not given, or the link was made without one |
- * | `end-cut-off` | the chain lacks the given head, or the end of a completed run |
+ * | `end-cut-off` | the chain lacks the given head, or the end of a completed run; or an export its last line |
  * | `sinks-miscounted` | a run has more or fewer calls that write or send than its last link counts |
  * | `call-undecided` | a call ran without a decision |
  * | `ran-without-consent` | a call ran that was denied, or asked about and not approved |

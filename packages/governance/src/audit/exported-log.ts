@@ -20,14 +20,17 @@ export interface ExportedAudit {
   readonly tombstones: readonly Tombstone[]
   /** The export is that of a session, so the logs of all children are part of it. */
   readonly isWhole: boolean
+  /** The export began as one of `exportSession`, and its last line is missing. */
+  readonly isCut: boolean
 }
 
 /** Reads an export. */
 export function readExport(exported: string | Iterable<Entry>): ExportedAudit {
-  if (typeof exported !== 'string') return { logs: [[...exported]], tombstones: [], isWhole: false }
+  if (typeof exported !== 'string') return { logs: [[...exported]], tombstones: [], isWhole: false, isCut: false }
   const logs: Entry[][] = []
   const tombstones: Tombstone[] = []
   let isWhole = false
+  let isCut = false
   for (const line of linesIn(exported)) {
     if (line.type === 'log') {
       logs.push([])
@@ -37,9 +40,10 @@ export function readExport(exported: string | Iterable<Entry>): ExportedAudit {
       const last = logs.at(-1)
       if (last) last.push(line.entry)
       else logs.push([line.entry])
-    }
+    } else if (line.value['type'] === 'header') isCut = true
+    else if (line.value['type'] === 'footer') isCut = false
   }
-  return { logs, tombstones, isWhole }
+  return { logs, tombstones, isWhole, isCut }
 }
 
 /**

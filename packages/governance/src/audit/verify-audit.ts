@@ -59,6 +59,7 @@ export function verifyAudit(exported: string | Iterable<Entry>, options: VerifyO
     verifyLog(log, index === 0 && head !== undefined ? { ...others, head } : others, tombstones),
   )
   const problems = [...reports.flatMap((report) => report.problems), ...checkChildren(reports, read.isWhole)]
+  if (read.isCut) problems.push(problem('end-cut-off', '', 'The export has no last line: it was cut off.'))
   const [session] = reports
   return {
     ok: problems.length === 0,

@@ -94,6 +94,7 @@ async function run(
   if (paths.length === 0) throw new CommandError(3, `policy ${command} needs a LOG.\n\n${usage}`)
   const { values = false, json = false, rederive = false } = flags
   const others = flags.agents === undefined ? undefined : await readPolicyFile(flags.agents, {})
+  if (others?.agents.length === 0) throw new CommandError(3, `${flags.agents} exports no agent.`)
   const read = async (path: string): Promise<PolicyFile> => {
     const file = await readPolicyFile(path, formats, others)
     const agents = file.agents.length > 0 ? file.agents : (others?.agents ?? [])

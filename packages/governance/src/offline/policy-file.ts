@@ -3,7 +3,7 @@ import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import type { Agent } from '@provost/agent'
-import { resolvedAgentOf } from '@provost/agent/internal'
+import { isAgent, resolvedAgentOf } from '@provost/agent/internal'
 import type { ToolInfo } from '@provost/core'
 import { isRecord, ProvostError, toErrorInfo } from '@provost/core'
 
@@ -25,7 +25,7 @@ export interface PolicyFile {
 const longestPolicy = 1_000_000
 
 /**
- * Reads a module that exports `policy` (or a default), `agents` and `tools`. A file in another language becomes the first
+ * Reads a module that exports `policy` (or a default), agents, each by itself or in lists, and `tools`. A file in another language becomes the first
  * rule before the default ones.
  *
  * @param formats rule makers by the ending of file names, such as `.cedar`.
@@ -64,11 +64,11 @@ function fromModule(path: string, module: unknown): PolicyFile {
   const exported = isRecord(module) ? module : { ...(typeof module === 'object' ? module : {}) }
   const from = (name: string): unknown => Reflect.get(exported, name)
   const policy = from('policy') ?? from('default')
-  const agent = from('agent')
-  const agents = from('agents') ?? (agent === undefined ? [] : [agent])
+  const listed = from('agents') ?? []
   const tools = from('tools') ?? []
-  if (!Array.isArray(agents) || !Array.isArray(tools)) throw invalid(path, 'Its agents and tools are not lists.')
-  for (const one of agents) resolvedAgentOf(one)
+  if (!Array.isArray(listed) || !Array.isArray(tools)) throw invalid(path, 'Its agents and tools are not lists.')
+  for (const one of listed) resolvedAgentOf(one)
+  const agents = [...new Set(Object.values(exported).flat().filter(isAgent))]
   if (policy === undefined) return { agents, tools }
   if (!isPolicy(policy)) throw invalid(path, 'Its policy is not an object with the options of dataFlowPolicy.')
   dataFlowPolicy(policy)

@@ -277,9 +277,8 @@ describe('a broken log is found:', () => {
     [
       'the log of a child is removed',
       () =>
-        lines.slice(
-          0,
-          lines.findLastIndex(({ type }) => type === 'log'),
+        lines.filter(
+          ({ type }, index) => type === 'footer' || index < lines.findLastIndex((line) => line.type === 'log'),
         ),
       ['child-removed'],
     ],
@@ -326,6 +325,10 @@ describe('a broken log is found:', () => {
     const start = whole.findIndex(({ entry }) => isMatch(entry, { op: 'settled', agent: 'desk' }))
     const cut = [...whole.slice(0, start), ...whole.slice(whole.findLastIndex(({ type }) => type === 'log'))]
     expect(codes(cut, { key, head })).toContain('end-cut-off')
+  })
+
+  test('an export without its last line', () => {
+    expect(codes(lines.filter(({ type }) => type !== 'footer'))).toEqual(['end-cut-off'])
   })
 
   test('the chain is made again without the key, or with another', async () => {

@@ -74,19 +74,22 @@ test('another policy file is the measure with --against', async () => {
   expect((await run([...args, '--fail-on', 'tightened'])).code).toBe(1)
 })
 
-test('a file in another language becomes the first rule, with the agents of another file', async () => {
-  writeFileSync(file('house.rules'), 'deny send_email')
-  const formats: PolicyCommandOptions['formats'] = {
-    '.rules': (rules, tools) => {
-      expect(tools.map(({ name }) => name)).toContain('send_email')
-      return ({ call }) => (rules === `deny ${call.tool.name}` ? { deny: 'No mail.' } : undefined)
-    },
-  }
-  const args = ['test', file('run.jsonl'), '--policy', file('house.rules'), '--agents', fixture('today')]
-  const { code, output } = await run([...args, '--fail-on', 'tightened'], { formats })
-  expect(code).toBe(1)
-  expect(output).toContain('2 tightened')
-})
+test.for(['today', 'named'])(
+  'a file in another language becomes the first rule, with the agents of a file: %s',
+  async (agents) => {
+    writeFileSync(file('house.rules'), 'deny send_email')
+    const formats: PolicyCommandOptions['formats'] = {
+      '.rules': (rules, tools) => {
+        expect(tools.map(({ name }) => name)).toContain('send_email')
+        return ({ call }) => (rules === `deny ${call.tool.name}` ? { deny: 'No mail.' } : undefined)
+      },
+    }
+    const args = ['test', file('run.jsonl'), '--policy', file('house.rules'), '--agents', fixture(agents)]
+    const { code, output } = await run([...args, '--fail-on', 'tightened'], { formats })
+    expect(code).toBe(1)
+    expect(output).toContain('2 tightened')
+  },
+)
 
 test('a report counts the questions of the record; judged by a policy, those that it would ask', async () => {
   const { code, output } = await run(['report', file('run.jsonl')])
@@ -104,6 +107,11 @@ test.for([
   ['a log with a broken audit', ['test', file('forged.jsonl'), '--policy', fixture('today')], 2],
   ['a policy file that does not exist', ['test', file('run.jsonl'), '--policy', 'nowhere.ts'], 3],
   ['a policy with an unknown option', ['test', file('run.jsonl'), '--policy', fixture('invalid')], 3],
+  [
+    'a file of agents without one',
+    ['test', file('run.jsonl'), '--policy', fixture('today'), '--agents', fixture('no-agent')],
+    3,
+  ],
   ['a policy in an unknown language', ['test', file('run.jsonl'), '--policy', file('run.jsonl')], 3],
   ['no policy', ['test', file('run.jsonl')], 3],
   ['no log', ['test', '--policy', fixture('today')], 3],
