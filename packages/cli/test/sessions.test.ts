@@ -107,6 +107,31 @@ test.skipIf(!full)('several questions of one step are answered by one command wi
   expect(made().slice(before)).toEqual(['17', '18'])
 })
 
+test.skipIf(!full)(
+  'a run whose agent changed is resumed once the change is accepted, and show tells what changed',
+  async () => {
+    await place.provost('run', desk, 'refund it', '--session', 'changed')
+    const later = { ...records, RELEASE: '2' }
+    const [same, shown] = await Promise.all([
+      place.provost('show', 'changed', '--agent', deskFile),
+      place.provostWith(later, 'show', 'changed', '--agent', deskFile),
+    ])
+    expect(same.out).toContain('none since the last run began')
+    const change = 'Agent desk changed since its run began: version none is now 2.'
+    expect(shown.out).toContain(`${change} Resume it with: provost resume changed ${deskFile} --accept-changes`)
+
+    const before = made().length
+    const refused = await place.provostWith(later, 'approve', 'changed', '--agent', deskFile)
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(change) })
+    expect(refused.err).toContain('--accept-changes')
+    expect(made().length).toBe(before)
+
+    const accepted = await place.provostWith(later, 'resume', 'changed', deskFile, '--accept-changes')
+    expect(accepted).toMatchObject({ code: 0, out: 'The refund is settled.\n' })
+    expect(made().slice(before)).toEqual(['17'])
+  },
+)
+
 test.skipIf(!full)('runs lists the sessions of the store, and what waits', async () => {
   const [all, failed] = await Promise.all([
     place.provost('runs', '--json'),

@@ -15,6 +15,7 @@ import type {
   PendingRemoteCall,
   PendingUncertain,
   PendingWork,
+  RunChange,
   ProvostError,
   RunStatus,
   SessionStatus,
@@ -68,6 +69,8 @@ export interface SessionView {
   readonly status: SessionStatus
   readonly messages: readonly Message[]
   readonly pending: PendingWork
+  /** For operators: the change of the agent that keeps the server from resuming the run. */
+  readonly change?: RunChange
   /** `provider/model` of the last answer. */
   readonly model?: string
   /** Usage of all runs, with their children. */
@@ -207,6 +210,12 @@ export type WaitRow = {
   | { readonly kind: 'uncertain'; readonly wait: PendingUncertain }
   | { readonly kind: 'remote'; readonly wait: PendingRemoteCall }
   | { readonly kind: 'quarantined'; readonly wait?: never }
+  | {
+      /** The run waits until a change of its agent is accepted: `client.acceptChange`. */
+      readonly kind: 'change'
+      readonly change: RunChange
+      readonly wait?: never
+    }
 )
 
 /** A client of a Provost server. */
@@ -241,4 +250,13 @@ export interface Client {
    * }
    */
   decide(sessionId: string, decisions: Decisions): Promise<void>
+  /**
+   * Resumes a run whose agent changed, under the rule `ask` of its agent. For operators.
+   *
+   * @param change id of the change, from `client.waits` or `session.get`.
+   * @returns false if no change keeps the server from resuming the run, for example because it was accepted before.
+   * @throws ServerError `not-operator`, `unknown-session`; `definition-changed` if the change is another one by now, or the
+   * agent refuses changes
+   */
+  acceptChange(sessionId: string, change: string): Promise<boolean>
 }

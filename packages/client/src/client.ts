@@ -47,5 +47,10 @@ export function createClient(options: ClientOptions): Client {
       const headers = { 'idempotency-key': crypto.randomUUID() }
       await (await transport({ path, body: toJson(decisions), headers })).body?.cancel()
     },
+    async acceptChange(sessionId, change) {
+      const path = `/api/agent/session/${encodeURIComponent(sessionId)}/accept`
+      const { accepted }: { readonly accepted: boolean } = await (await transport({ path, body: { change } })).json()
+      return accepted
+    },
   }
 }

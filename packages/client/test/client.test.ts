@@ -294,6 +294,32 @@ test('an operator reads the pending waits of all sessions page by page, and deci
   expect((await client.waits()).waits).toEqual([])
 })
 
+test('an operator accepts the change of an agent, and the run goes on', async () => {
+  const store = memoryStore()
+  const model = scriptedModel([{ toolCalls: [{ name: 'refund', input: { amount: 1 } }] }, { text: 'done' }])
+  const [first, second] = ['1', '2'].map((version) => {
+    const agent = createAgent({ name: 'desk', model, tools: [refund], store, version, whenChanged: 'ask' })
+    const server = createServer({ agents: [agent], store, concurrency: 0 })
+    return createClient({
+      baseUrl: 'http://localhost',
+      fetch: async (url, init) => server.fetch(new Request(url, init)),
+    })
+  })
+  const session = first?.session()
+  await session?.execute('x').result
+  const [row, ...others] = (await second?.waits())?.waits ?? []
+  expect([row?.kind, others]).toMatchObject(['change', [{ kind: 'approval' }]])
+  const id = row?.kind === 'change' ? row.change.id : ''
+  const seen = second?.session(session?.id ?? '')
+  expect((await seen?.get())?.change?.id).toBe(id)
+  await expect(second?.acceptChange(session?.id ?? '', 'another')).rejects.toMatchObject({ code: 'definition-changed' })
+  expect(await second?.acceptChange(session?.id ?? '', id)).toBe(true)
+  expect(await second?.acceptChange(session?.id ?? '', id)).toBe(false)
+  const { pending } = (await seen?.follow().result) ?? {}
+  await seen?.resolve({ approvals: [{ id: pending?.approvals[0]?.id ?? '', decision: 'approve' }] })
+  expect(await seen?.follow().result).toMatchObject({ status: 'completed', text: 'done' })
+})
+
 test('a client creates a session under an id of its own', async () => {
   const client = clientOf([{ text: 'Hello' }])
   const session = client.session({ id: 'order-17', agent: 'desk' })

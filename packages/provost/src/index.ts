@@ -6,7 +6,6 @@ export type {
   AbortOptions,
   Agent,
   AgentOptions,
-  DefinitionChange,
   ResumeRule,
   AgentStream,
   Progress,
@@ -31,6 +30,8 @@ export type {
 export type {
   ApprovalDecision,
   BatchDecision,
+  DefinitionChange,
+  RunChange,
   ApprovalVerdict,
   Decisions,
   Grant,
@@ -212,7 +213,7 @@ export type {
 } from '@provost/core'
 
 // Extensions and their hooks.
-export { argsByRole, defineExtension, displayText, isCallTo, questionText } from '@provost/core'
+export { argsByRole, changeText, defineExtension, displayText, isCallTo, questionText } from '@provost/core'
 export type {
   Answer,
   Ask,

@@ -135,6 +135,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     displayText: { unchecked: 'Called for each text that is shown.' },
     hasHidden: 'no options',
     isBase64: 'no options',
+    changeText: 'no options',
     questionText: 'no options',
     reasonText: 'no options',
     sessionQuarantined: 'no options',
@@ -660,6 +661,7 @@ const methods: Readonly<Record<string, () => Promise<Readonly<Record<string, Ent
     compact: 'no options',
     releaseQuarantine: [(more) => desk.releaseQuarantine('x', { store: store(), ...more })],
     scrub: 'no options',
+    changeSince: [(more) => desk.changeSince(agent.foldLog([]), { extensions: [], ...more })],
     resumeSession: [(more) => desk.resumeSession('x', { store: store(), ...more })],
     run: [
       (more) => desk.run('go', { maxSteps: 1, ...more }),
@@ -742,6 +744,7 @@ const methods: Readonly<Record<string, () => Promise<Readonly<Record<string, Ent
       ],
       sessions: [(more) => its.sessions({ limit: 1, ...more })],
       waits: [(more) => its.waits({ limit: 1, ...more })],
+      acceptChange: 'no options',
       decide: [(more) => its.decide('x', { approvals: [], ...more })],
     }
   },

@@ -69,10 +69,17 @@ const storeMethods = [
 ]
 
 describe('a wrong argument gives an error of the family, or none', () => {
-  it.each(['run', 'stream', 'abort', 'createSession', 'resumeSession', 'compact', 'releaseQuarantine', 'toTool'])(
-    'agent.%s',
-    (name) => expectFamilyErrors(methodOf(agent, name)),
-  )
+  it.each([
+    'run',
+    'stream',
+    'abort',
+    'createSession',
+    'resumeSession',
+    'compact',
+    'releaseQuarantine',
+    'changeSince',
+    'toTool',
+  ])('agent.%s', (name) => expectFamilyErrors(methodOf(agent, name)))
 
   it.each(['get', 'source', 'listEager'])('agent.registry.%s', (name) =>
     expectFamilyErrors(methodOf(agent.registry, name)),

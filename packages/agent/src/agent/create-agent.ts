@@ -5,6 +5,7 @@ import type { ToolsIn, ToolsInput } from '@provost/tools'
 
 import { compensateSession } from '../compensation/compensate-session.ts'
 import { checkStore } from '../definition/check-store.ts'
+import { runChange } from '../definition/definition-change.ts'
 import {
   checkAbortOptions,
   checkAgentOptions,
@@ -170,6 +171,11 @@ export function createAgent<
       checkOptions(given, { store: true }, 'agent.releaseQuarantine')
       checkStore(given.store, 'agent.releaseQuarantine')
       return (given.store ?? planned().store).releaseQuarantine(id)
+    },
+    async changeSince(state, given = {}) {
+      checkArguments('agent.changeSince', [state, given], ['object', 'object'])
+      checkOptions(given, { extensions: true }, 'agent.changeSince')
+      return runChange(state, agentFor(given))
     },
   }
   registerAgent(agent, planned, first)

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 
-import type { DefinitionHashes, Manifest } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import type { DefinitionChange, DefinitionHashes, Manifest, RunChange } from '@provost/core'
+import { canonicalJson, changeText, ProvostError, toJson } from '@provost/core'
 
 import { definitionHash } from '../question/subject.ts'
-import type { DefinitionChange, ResumeRule } from '../types/agent.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { SessionState } from '../types/session-state.ts'
 
 const digits = 16
 const known = new WeakMap<ResolvedAgent['offered'], DefinitionHashes>()
@@ -51,7 +51,9 @@ export function changeSince(recorded: Manifest, agent: ResolvedAgent): Definitio
   const instructions = before !== undefined && before.instructions !== now.instructions
   const isVersion = before !== undefined && from !== to
   if (!instructions && !isVersion && tools.length === 0) return undefined
+  const sides = toJson([agent.name, { from, before }, { to, now }])
   return {
+    id: hash('sha256', canonicalJson(sides)).slice(0, digits),
     agent: agent.name,
     ...(from !== undefined && { from }),
     ...(to !== undefined && { to }),
@@ -60,28 +62,35 @@ export function changeSince(recorded: Manifest, agent: ResolvedAgent): Definitio
   }
 }
 
+/** Returns the change that a resume of the last run would meet, with what the rule of the agent decides. */
+export async function runChange({ run }: SessionState, agent: ResolvedAgent): Promise<RunChange | undefined> {
+  const change = run && run.status !== 'completed' ? changeSince(run.manifest, agent) : undefined
+  return change && { ...change, rule: await ruleFor(change, agent) }
+}
+
 /**
  * Applies the rule of an agent to a change of its code.
  *
- * @param accepts whether the caller accepts the change.
+ * @param accepts whether the caller accepts the change: any, or the one of an id.
  * @throws ProvostError `definition-changed` where the run may not continue here. Its log is unchanged.
  */
-export async function admitChange(change: DefinitionChange, rule: ResumeRule, accepts: boolean): Promise<void> {
-  const decided = typeof rule === 'function' ? await rule(change) : rule
-  if (decided === 'continue' || (decided === 'ask' && accepts)) return
-  const how = decided === 'ask' ? 'Resume it with acceptChanges: true, or' : 'Let a process'
-  throw new ProvostError('definition-changed', `${described(change)} The run may not continue with this code.`, {
-    hint: `${how} ${decided === 'ask' ? 'let a process ' : ''}with the earlier code resume it. The run is unchanged.`,
+export async function admitChange(
+  change: DefinitionChange,
+  agent: ResolvedAgent,
+  accepts: boolean | string,
+): Promise<void> {
+  const rule = await ruleFor(change, agent)
+  if (rule === 'continue' || (rule === 'ask' && (accepts === true || accepts === change.id))) return
+  const isOther = rule === 'ask' && typeof accepts === 'string'
+  const what = isOther ? 'It is not the change that was accepted.' : 'The run may not continue with this code.'
+  const how = rule === 'ask' ? `Resume it with acceptChanges: '${change.id}', or let a process` : 'Let a process'
+  throw new ProvostError('definition-changed', `${changeText(change)} ${what}`, {
+    hint: `${how} with the earlier code resume it. The run is unchanged.`,
     retryable: true,
   })
 }
 
-function described({ agent, from, to, instructions, tools }: DefinitionChange): string {
-  const what = [
-    ...(from === to ? [] : [`version ${from ?? 'none'} is now ${to ?? 'none'}`]),
-    ...(instructions ? ['the instructions changed'] : []),
-    ...tools.slice(0, 5).map(({ name, change }) => `tool ${name} was ${change}`),
-    ...(tools.length > 5 ? [`${tools.length - 5} more tools`] : []),
-  ]
-  return `Agent ${agent} changed since its run began: ${what.join(', ')}.`
+async function ruleFor(change: DefinitionChange, { options }: ResolvedAgent): Promise<RunChange['rule']> {
+  const { whenChanged = 'continue' } = options
+  return typeof whenChanged === 'function' ? whenChanged(change) : whenChanged
 }

@@ -1,4 +1,4 @@
-import type { CheckedKeys, Decisions, KnownKeys, MovedKeys, RemoteError } from '@provost/core'
+import type { CheckedKeys, Decisions, KnownKeys, MovedKeys, OptionCheck, RemoteError } from '@provost/core'
 import { ProvostError, checkOptions, isRecord, oneOf } from '@provost/core'
 import { checkModel, checkSettings } from '@provost/provider'
 import { checkSessionId } from '@provost/sessions'
@@ -110,7 +110,12 @@ const decisionKeys = {
   inputs: listOf(inputKeys, movedDecisions),
 } satisfies CheckedKeys<Decisions>
 
-const resumeKeys = { ...runKeys, ...decisionKeys, acceptChanges: true } satisfies CheckedKeys<ResumeOptions>
+const acceptance: OptionCheck = (value, name, where) => {
+  if (value === undefined || typeof value === 'boolean' || typeof value === 'string') return
+  throw invalidOption(name, where, value, 'Give true, or the id of the change that is accepted.')
+}
+
+const resumeKeys = { ...runKeys, ...decisionKeys, acceptChanges: acceptance } satisfies CheckedKeys<ResumeOptions>
 
 const inState = 'Pass the state of the run in place of an input: agent.run(result.state, { … }).'
 const movedToState: MovedKeys = {
@@ -141,7 +146,7 @@ export function checkStreamOptions(options: unknown): void {
  * @throws ProvostError `unknown-option`, `invalid-option`, `invalid-options`
  */
 export function checkDecisions(decisions: unknown, where: string): void {
-  const known = where === 'session.resume' ? { ...decisionKeys, acceptChanges: true as const } : decisionKeys
+  const known = where === 'session.resume' ? { ...decisionKeys, acceptChanges: acceptance } : decisionKeys
   checkOptions(decisions, known, where, { decisions: 'Give its lists themselves.' })
 }
 

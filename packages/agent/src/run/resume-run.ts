@@ -38,7 +38,7 @@ export async function prepareResume(
   checkTools(ctx.agent, state, run)
   const change = ctx.parentRun ? undefined : changeSince(run.manifest, entryAgent)
   if (change) {
-    await admitChange(change, entryAgent.options.whenChanged ?? 'continue', options.acceptChanges === true)
+    await admitChange(change, entryAgent, options.acceptChanges ?? false)
     ctx.changed = manifestOf(entryAgent)
   }
   ctx.step = run.step

@@ -2,6 +2,7 @@ import type {
   AnySchema,
   Confidentiality,
   ContextOf,
+  DefinitionChange,
   Extension,
   FilterDescriptor,
   HandoffMode,
@@ -14,6 +15,7 @@ import type {
   ModelSpec,
   NeedsContext,
   ParsedBy,
+  RunChange,
   RunResult,
   RunState,
   Runtime,
@@ -30,18 +32,9 @@ import type { PriceTable } from '@provost/provider'
 import type { ResultReaders, ToolCollisions, ToolRegistry, ToolsIn, ToolsInput } from '@provost/tools'
 
 import type { Orchestrator } from './orchestrator.ts'
+import type { SessionState } from './session-state.ts'
 import type { ResumeOptions, RunOptions, Session, SessionOptions } from './session.ts'
 import type { AbortOptions, AgentStream, FollowUps, SendMode, With } from './stream.ts'
-
-/** What changed in the code of an agent since a run began, or was last resumed. */
-export interface DefinitionChange {
-  readonly agent: string
-  /** The versions before and now, where the agent states one. */
-  readonly from?: string
-  readonly to?: string
-  readonly instructions: boolean
-  readonly tools: readonly { readonly name: string; readonly change: 'added' | 'removed' | 'changed' }[]
-}
 
 /** Decides whether a run is resumed with changed code. */
 export type ResumeRule =
@@ -134,7 +127,7 @@ export interface AgentOptions<
    * the tools. Default `continue`.
    *
    * - `continue`: with the new code. Approvals still hold for one definition of their tool only.
-   * - `ask`: fails with `definition-changed` until it is resumed with `acceptChanges: true`.
+   * - `ask`: fails with `definition-changed` until it is resumed with `acceptChanges`.
    * - `refuse`: fails with `definition-changed`. A process with the earlier code can resume it.
    * - a function decides for each change.
    */
@@ -346,6 +339,22 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
    * @returns false if the session was not in quarantine.
    */
   releaseQuarantine(id: string, options?: { readonly store?: SessionStore | undefined }): Promise<boolean>
+  /**
+   * Returns what changed in this agent since the last run of a session began or was resumed, and what `whenChanged` decides
+   * about it.
+   *
+   * @param state of the session: `foldLog` of its entries.
+   * @param options.extensions of the session, if it has its own: their tools are compared, too.
+   * @returns undefined if nothing changed, or the run has completed.
+   *
+   * @example
+   * const change = await agent.changeSince(foldLog(entries))
+   * if (change?.rule === 'ask' && (await confirm(changeText(change)))) session.resume({ acceptChanges: change.id })
+   */
+  changeSince(
+    state: SessionState,
+    options?: { readonly extensions?: readonly Extension[] | undefined },
+  ): Promise<RunChange | undefined>
   /**
    * Returns this agent as a tool for other agents. It runs as a child with its own log, beside the other calls of its
    * step. It receives the task, and of the caller's history only what `inputFilter` passes. The caller's policies also

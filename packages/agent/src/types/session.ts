@@ -69,8 +69,11 @@ export interface RunOptions {
 
 /** How a run is resumed. */
 export interface ChangeAcceptance {
-  /** Continues a run whose agent changed, under the rule `ask` of `createAgent({ whenChanged })`. */
-  readonly acceptChanges?: boolean
+  /**
+   * Continues a run whose agent changed, under the rule `ask` of `createAgent({ whenChanged })`. With the id of a change,
+   * only if it is still that one: see `agent.changeSince`.
+   */
+  readonly acceptChanges?: boolean | string
 }
 
 export type ResumeOptions = RunOptions & Decisions & ChangeAcceptance

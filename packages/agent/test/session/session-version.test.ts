@@ -1,6 +1,6 @@
-import { createAgent } from '@provost/agent'
-import type { Agent, AgentOptions, DefinitionChange } from '@provost/agent'
-import type { SessionStore } from '@provost/core'
+import { createAgent, foldLog } from '@provost/agent'
+import type { Agent, AgentOptions } from '@provost/agent'
+import type { DefinitionChange, SessionStore } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -107,6 +107,32 @@ describe('a run that began with other code', () => {
     await session.close()
   })
 
+  test('is accepted by the id of its change, which another change does not have', async () => {
+    const store = await waiting()
+    const state = foldLog(await readLog(store, 's'))
+    const agent = release(store, { ...newer, whenChanged: 'ask' })
+    const change = await agent.changeSince(state)
+    expect(change).toMatchObject({ from: '1', to: '2', rule: 'ask' })
+    expect(await release(store, { whenChanged: 'ask' }).changeSince(state)).toBeUndefined()
+    const third = release(store, { ...newer, version: '3', whenChanged: 'ask' })
+    expect((await third.changeSince(state))?.id).not.toBe(change?.id)
+
+    const acceptance = { acceptChanges: change?.id ?? '' }
+    const later = await third.resumeSession('s')
+    const refused = await later.resume(acceptance).result
+    expect(refused.error).toMatchObject({
+      code: 'definition-changed',
+      message: expect.stringContaining('It is not the change that was accepted.'),
+    })
+    await later.close()
+    const session = await agent.resumeSession('s')
+    // @ts-expect-error -- as JavaScript gives it
+    expect(() => session.resume({ acceptChanges: 1 })).toThrow(expect.objectContaining({ code: 'invalid-option' }))
+    expect((await session.resume(acceptance).result).status).toBe('suspended')
+    expect(await agent.changeSince(foldLog(await readLog(store, 's')))).toBeUndefined()
+    await session.close()
+  })
+
   test('is decided by a function, which gets the change', async () => {
     const store = await waiting()
     const seen: DefinitionChange[] = []
@@ -125,9 +151,10 @@ describe('a run that began with other code', () => {
     }).resumeSession('s')
     expect((await prompts.resume().result).error).toBeUndefined()
     await prompts.close()
+    const id = expect.stringMatching(/^[0-9a-f]{16}$/)
     expect(seen).toEqual([
-      { agent: 'desk', from: '1', to: '2', instructions: true, tools: [{ name: 'pay', change: 'changed' }] },
-      { agent: 'desk', from: '1', to: '2', instructions: true, tools: [] },
+      { id, agent: 'desk', from: '1', to: '2', instructions: true, tools: [{ name: 'pay', change: 'changed' }] },
+      { id, agent: 'desk', from: '1', to: '2', instructions: true, tools: [] },
     ])
   })
 

@@ -5,6 +5,8 @@ const hints: Readonly<Record<string, string>> = {
   'session-busy': 'Stop the process that has the session, or wait longer: --wait SECONDS',
   'session-exists': 'Import it under another id: --id ID',
   'session-open': 'Finish that run first: provost resume SESSION FILE',
+  'definition-changed':
+    'Resume it with --accept-changes, if the rule of its agent is ask; otherwise with the earlier code. The run is unchanged.',
   'invalid-export': 'Pass a complete and unchanged file of provost export.',
   'unknown-session': 'List the sessions of the store with: provost runs',
 }

@@ -13,7 +13,11 @@ const waitId: ArgumentSpec = {
   text: 'Id of a question or of a batch, as show lists them. Not needed if only one is open.',
   optional: true,
 }
+const acceptOption = {
+  'accept-changes': { text: 'Resumes the run although its agent changed, under the rule ask of its agent.' },
+}
 const agentOption = {
+  ...acceptOption,
   agent: { value: 'FILE', text: 'Resumes the run here, with the agent of this file, once the decision is stored.' },
 }
 const exportKey = 'PROVOST_EXPORT_KEY: the key that signs an export, of 16 bytes or more.'
@@ -85,9 +89,13 @@ export const commands: readonly (Command | OuterCommand)[] = [
     name: 'show',
     summary: 'Shows what happened in a session: messages, calls, results, decisions, usage, and what waits.',
     arguments: [sessionId],
-    options: { full: { text: 'Does not cut long texts.' }, ...storeOption },
+    options: {
+      full: { text: 'Does not cut long texts.' },
+      agent: { value: 'FILE', text: 'Also shows what changed in the agent of this file since the last run began.' },
+      ...storeOption,
+    },
     notes: ['Text that came from outside is marked untrusted, with its sources. With --json, each line is an event.'],
-    examples: ['show ann-17', 'show ann-17 --full | less'],
+    examples: ['show ann-17', 'show ann-17 --full | less', 'show ann-17 --agent desk.ts'],
     load: async () => (await import('./show.ts')).show,
   },
   {
@@ -135,8 +143,9 @@ export const commands: readonly (Command | OuterCommand)[] = [
     name: 'resume',
     summary: 'Resumes the last run of a session that was suspended, interrupted, failed or aborted.',
     arguments: [sessionId, agentFile],
-    options: { ...traceOption, ...byOption, ...waitOption, ...storeOption },
-    examples: ['resume ann-17 desk.ts'],
+    options: { ...acceptOption, ...traceOption, ...byOption, ...waitOption, ...storeOption },
+    notes: ['What changed in an agent since its run began: show SESSION --agent FILE.'],
+    examples: ['resume ann-17 desk.ts', 'resume ann-17 desk.ts --accept-changes'],
     load: async () => (await import('./resume.ts')).resume,
   },
   {

@@ -1,13 +1,15 @@
 import { sessionCost, sessionUsage } from '@provost/agent'
-import { displayText } from '@provost/core'
+import { changeText, displayText } from '@provost/core'
 
 import type { ExitCode, Invocation } from '../command/command.ts'
 import { exitCodes } from '../command/command.ts'
+import { agentIn } from '../project/agent-file.ts'
 import { openStore } from '../project/open-store.ts'
+import type { RecordedSession } from '../session/recorded-session.ts'
 import { readSession } from '../session/recorded-session.ts'
 import { sessionEvents } from '../session/session-events.ts'
 import { eventLines, usageText } from '../terminal/event-lines.ts'
-import { waitLines } from '../terminal/waits.ts'
+import { argumentText, waitLines } from '../terminal/waits.ts'
 
 /** Characters of a text, without `--full`. */
 const shortText = 1_000
@@ -40,10 +42,28 @@ export async function show(given: Invocation): Promise<ExitCode> {
     await write(`${bold('total')}  ${usageText(sessionUsage(state), sessionCost(state))}\n`)
     const waits = waitLines(id, pending)
     if (waits.length > 0) await write(`${[bold('waits'), ...waits].join('\n')}\n`)
+    const file = given.value('agent')
+    if (file !== undefined) await showChange(given, file, { id, agent, state })
     return exitCodes.ok
   } finally {
     await store.close()
   }
+}
+
+/** Shows what changed in the agent of a file since the last run of a session began, and what to do about it. */
+async function showChange(
+  { terminal: { bold, write } }: Invocation,
+  file: string,
+  { id, agent: name, state }: Pick<RecordedSession, 'id' | 'agent' | 'state'>,
+): Promise<void> {
+  const change = await (await agentIn(file, name)).changeSince(state)
+  if (!change) return write(`${bold('changes')}  none since the last run began\n`)
+  const next = {
+    continue: 'The run continues with this code.',
+    ask: `Resume it with: provost resume ${argumentText(id)} ${argumentText(file)} --accept-changes`,
+    refuse: 'The run continues with the earlier code only.',
+  }
+  await write(`${bold('changes')}  ${displayText(changeText(change), { limit: 2_000 })} ${next[change.rule]}\n`)
 }
 
 /** Returns the time of an entry in UTC. A log from outside may have any number. */

@@ -1,3 +1,5 @@
+import { changeText, displayText } from '@provost/core'
+
 import type { Invocation } from '../command/command.ts'
 import { exitCodes } from '../command/command.ts'
 import { agentIn } from '../project/agent-file.ts'
@@ -18,12 +20,17 @@ export async function resumeSession(given: Invocation, { store }: OpenStore, fil
   const interrupt = new AbortController()
   await waitForLease(given, store, id)
   const trace = await openTrace(given)
+  // Read again: another process may have resumed the run in the meantime.
+  const change = await agent.changeSince((await readSession(store, id)).state)
+  if (change?.rule === 'ask') terminal.note(terminal.yellow(displayText(changeText(change), { limit: 2_000 })))
+  const isAccepted = change !== undefined && given.flag('accept-changes')
   const session = await agent.resumeSession(id, {
     store,
     extensions: trace.extensions,
     ...(terminal.asks && askAtTerminal(terminal, deciderOf(given), interrupt.signal)),
   })
-  const code = await followRun(terminal, { sessionId: id, stream: session.resume(), interrupt, file })
+  const stream = session.resume(isAccepted ? { acceptChanges: change.id } : {})
+  const code = await followRun(terminal, { sessionId: id, stream, interrupt, file })
   trace.show()
   return code
 }

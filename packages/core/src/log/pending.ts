@@ -131,3 +131,31 @@ export type OnBatch = (
 ) => MaybePromise<ApprovalVerdict | Omit<BatchDecision, 'id'> | undefined>
 /** Called in process for each question of a running tool; `undefined` leaves it pending. */
 export type OnInput = (input: PendingInput) => unknown
+
+/** What changed in the code of an agent since a run began, or was last resumed. */
+export interface DefinitionChange {
+  /** Differs for each pair of old and new code. */
+  readonly id: string
+  readonly agent: string
+  /** The versions before and now, where the agent states one. */
+  readonly from?: string
+  readonly to?: string
+  readonly instructions: boolean
+  readonly tools: readonly { readonly name: string; readonly change: 'added' | 'removed' | 'changed' }[]
+}
+
+/** A change of code, and whether the run is resumed with it. `ask`: once it is accepted. */
+export interface RunChange extends DefinitionChange {
+  readonly rule: 'continue' | 'ask' | 'refuse'
+}
+
+/** Returns a change of code as one line. */
+export function changeText({ agent, from, to, instructions, tools }: DefinitionChange): string {
+  const what = [
+    ...(from === to ? [] : [`version ${from ?? 'none'} is now ${to ?? 'none'}`]),
+    ...(instructions ? ['the instructions changed'] : []),
+    ...tools.slice(0, 5).map(({ name, change }) => `tool ${name} was ${change}`),
+    ...(tools.length > 5 ? [`${tools.length - 5} more tools`] : []),
+  ]
+  return `Agent ${agent} changed since its run began: ${what.join(', ')}.`
+}

@@ -1,19 +1,25 @@
+import type { Principal, RunChange } from '@provost/core'
 import { isRecord } from '@provost/core'
 
 import { actionOf } from '../approvals/decision-service.ts'
 import { questionOf } from '../approvals/pending-question.ts'
 import type { InboxCursor } from '../approvals/wait-inbox.ts'
 import { readInbox } from '../approvals/wait-inbox.ts'
-import { notOperator } from '../http/http-error.ts'
+import { notOperator, unknownSession } from '../http/http-error.ts'
 import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
 import { badRequest } from '../http/request-error.ts'
-import { waitsQuery } from '../http/request-schema.ts'
-import { waitsSchema } from '../http/response-schema.ts'
+import { acceptSchema, waitsQuery } from '../http/request-schema.ts'
+import { acceptedChangeSchema, waitsSchema } from '../http/response-schema.ts'
+import type { Action } from '../options/server-options.ts'
+import { heldChange } from '../sessions/held-change.ts'
+import { ownership } from '../sessions/ownership.ts'
+import { foldSession } from '../sessions/session-end.ts'
 import type { OperationSetup } from './operation-setup.ts'
 
-/** Returns the route of the operators' inbox. */
-export function waitOperations({ host, allow, permits, approver }: OperationSetup): readonly Operation[] {
+/** Returns the routes of the operators' inbox, and of the acceptance of a change. */
+export function waitOperations(setup: OperationSetup): readonly Operation[] {
+  const { host, allow, permits, approver, accepting } = setup
   return [
     operation({
       method: 'get',
@@ -38,12 +44,43 @@ export function waitOperations({ host, allow, permits, approver }: OperationSetu
             const place = { live: { id, agent }, requester, via: 'http' } as const
             return permits(principal, actionOf(waiting, questionOf(place, waiting)))
           },
+          async changeIn(info, requester, state) {
+            const change = await heldChange(host, info, state)
+            if (change?.rule !== 'ask') return undefined
+            return (await permits(principal, acceptance(info.id, requester, change))) ? change : undefined
+          },
           releases: ({ id: sessionId }) => permits(principal, { kind: 'release', sessionId }),
         })
         return Response.json({ waits: page.waits, ...(page.next && { next: writeCursor(page.next) }) })
       },
     }),
+    operation({
+      method: 'post',
+      path: '/api/agent/session/{id}/accept',
+      operationId: 'acceptChange',
+      summary: 'Resumes a run whose agent changed, under the rule `ask` of its agent. For operators.',
+      body: acceptSchema,
+      success: 200,
+      answer: acceptedChangeSchema,
+      async handle({ principal, id, body }) {
+        accepting()
+        if (!(await approver.isOperator(principal))) throw notOperator()
+        const owner = await ownership(host.store, id)
+        if (!owner) throw unknownSession(id)
+        const { state } = await foldSession(host.store, id)
+        const change = await heldChange(host, { id, agent: owner.agent }, state)
+        if (!change) return Response.json({ sessionId: id, accepted: false })
+        await allow(principal, acceptance(id, owner.principal, change))
+        await host.accept(id, body.change)
+        return Response.json({ sessionId: id, accepted: true })
+      },
+    }),
   ]
+}
+
+/** Returns what `authorize` is asked about the acceptance of a change. */
+function acceptance(sessionId: string, requester: Principal | undefined, change: RunChange): Action {
+  return { kind: 'accept', sessionId, ...(requester && { requester }), change }
 }
 
 function writeCursor(cursor: InboxCursor): string {

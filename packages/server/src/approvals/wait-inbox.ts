@@ -1,14 +1,24 @@
 import { compensatedSession, foldLog, pendingWork } from '@provost/agent'
-import type { Entry, Json, PendingApproval, Principal, SessionInfo, SessionStatus, SessionStore } from '@provost/core'
-import { displayText, questionText } from '@provost/core'
+import type { SessionState } from '@provost/agent'
+import type {
+  Entry,
+  Json,
+  PendingApproval,
+  Principal,
+  RunChange,
+  SessionInfo,
+  SessionStatus,
+  SessionStore,
+} from '@provost/core'
+import { changeText, displayText, questionText } from '@provost/core'
 
 import type { Waiting } from './pending-question.ts'
 import { waitingIn } from './pending-question.ts'
 
 /** A row of the operators' inbox: one pending decision of any session. */
 export interface WaitRow {
-  /** `quarantined`: the session itself waits to be released. */
-  readonly kind: Waiting['kind'] | 'quarantined'
+  /** `quarantined`: the session itself waits to be released. `change`: the run waits until a change of its agent is accepted. */
+  readonly kind: Waiting['kind'] | 'quarantined' | 'change'
   readonly sessionId: string
   readonly agent: string
   /** The id of the session's principal. */
@@ -18,9 +28,11 @@ export interface WaitRow {
   readonly text: string
   /** The wait as in `pending` of the session. */
   readonly wait?: Waiting['wait']
+  /** Of a `change`. */
+  readonly change?: RunChange
 }
 
-/** Where the next page starts: after the wait `wait` of the session after `after`, in the list of one status. */
+/** Where the next page starts: after the wait or change `wait` of the session after `after`, in the list of one status. */
 export interface InboxCursor {
   readonly status: SessionStatus
   readonly after?: string
@@ -44,6 +56,8 @@ export interface InboxReading {
   readonly limit: number
   /** Whether the reader may see a wait. */
   shows(info: SessionInfo, requester: Principal | undefined, waiting: Waiting): Promise<boolean>
+  /** Returns the change that the reader may accept in a session. */
+  changeIn(info: SessionInfo, requester: Principal | undefined, state: SessionState): Promise<RunChange | undefined>
   /** Whether the reader may release a session. */
   releases(info: SessionInfo): Promise<boolean>
 }
@@ -52,7 +66,7 @@ export interface InboxReading {
  * Reads a page of the pending decisions of all sessions. Sessions come from the store's list of a status. At most `limit`
  * logs are read, so a page may have fewer rows than `limit` and still have a next page.
  */
-export async function readInbox({ store, from, limit, shows, releases }: InboxReading): Promise<InboxPage> {
+export async function readInbox({ store, from, limit, releases, ...reading }: InboxReading): Promise<InboxPage> {
   const rows: WaitRow[] = []
   let looked = 0
   let { after, wait } = from ?? {}
@@ -64,11 +78,11 @@ export async function readInbox({ store, from, limit, shows, releases }: InboxRe
       const found =
         status === 'quarantined'
           ? await quarantinedRow(info, releases)
-          : await rowsOf(store, listed.id, info, wait, shows)
+          : await rowsOf({ store, ...reading }, listed.id, info, wait)
       for (const row of found) {
         if (rows.length === limit) {
           const last = rows.at(-1)
-          const within = last?.sessionId === info.id ? last.wait?.id : wait
+          const within = last?.sessionId === info.id ? (last.wait ?? last.change)?.id : wait
           return { waits: rows, next: cursor(status, after, within) }
         }
         rows.push(row)
@@ -88,31 +102,31 @@ function cursor(status: SessionStatus, after?: string, wait?: string): InboxCurs
 }
 
 async function rowsOf(
-  store: SessionStore,
+  { store, shows, changeIn }: Pick<InboxReading, 'store' | 'shows' | 'changeIn'>,
   log: string,
   info: SessionInfo,
   behind: string | undefined,
-  shows: InboxReading['shows'],
 ): Promise<readonly WaitRow[]> {
   const entries: Entry[] = []
   for await (const entry of store.read(log)) entries.push(entry)
   const state = foldLog(entries)
   const requester = state.run?.principal
+  const row = {
+    sessionId: info.id,
+    agent: info.agent,
+    ...(info.principal !== undefined && { requester: info.principal }),
+    updatedAt: info.updatedAt,
+  }
+  const rows: WaitRow[] = []
+  // The change comes first, so a page that starts behind a wait has had it.
+  const change = behind === undefined && log === info.id ? await changeIn(info, requester, state) : undefined
+  if (change) rows.push({ kind: 'change', ...row, text: displayText(changeText(change), { limit: 2_000 }), change })
   const all = waitingIn(pendingWork(state))
   // A wait that is over by now came before all that are pending.
   const start = behind === undefined ? 0 : all.findIndex(({ wait }) => wait.id === behind) + 1
-  const rows: WaitRow[] = []
   for (const waiting of all.slice(start)) {
     if (!(await shows(info, requester, waiting))) continue
-    rows.push({
-      kind: waiting.kind,
-      sessionId: info.id,
-      agent: info.agent,
-      ...(info.principal !== undefined && { requester: info.principal }),
-      updatedAt: info.updatedAt,
-      text: textOf(waiting),
-      wait: waiting.wait,
-    })
+    rows.push({ kind: waiting.kind, ...row, text: textOf(waiting), wait: waiting.wait })
   }
   return rows
 }

@@ -244,6 +244,10 @@ export const compensateSchema: z.ZodType<CompensateBody> = z.strictObject({
   ...decisions,
 })
 
+export const acceptSchema: z.ZodType<{ change: string }> = z.strictObject({
+  change: z.string().min(1).max(100).describe('Id of the change, from `GET /api/waits`.'),
+})
+
 export const listQuery: z.ZodType<ListQuery> = z.object({
   after: z.string().min(1).max(200).optional(),
   limit: z.coerce.number().int().min(1).max(500).optional(),

@@ -29,6 +29,18 @@ const pending = z.object({
   inputs: z.array(z.looseObject({ id: z.string(), callId: z.string(), message: z.string() })),
 })
 
+const change = z
+  .object({
+    id: z.string(),
+    agent: z.string(),
+    from: z.string().optional(),
+    to: z.string().optional(),
+    instructions: z.boolean(),
+    tools: z.array(z.object({ name: z.string(), change: z.enum(['added', 'removed', 'changed']) })),
+    rule: z.enum(['continue', 'ask', 'refuse']),
+  })
+  .describe('What changed in the agent since the run began. The run is not resumed with it, or once it is accepted.')
+
 export const sessionSchema: z.ZodType = z.object({
   id: z.string(),
   agent: z.string(),
@@ -37,6 +49,7 @@ export const sessionSchema: z.ZodType = z.object({
     z.looseObject({ id: z.string(), role: z.string(), content: z.array(z.looseObject({ type: z.string() })) }),
   ),
   pending,
+  change: change.optional().describe('For operators: what keeps this server from resuming the run.'),
   model: z.string().optional().describe('`provider/model` of the last answer.'),
   usage: z.looseObject({ byModel: z.record(z.string(), z.looseObject({})) }),
   cost: z.number().optional().describe('In US dollars; absent if a price is unknown.'),
@@ -51,13 +64,14 @@ export const listSchema: z.ZodType = z.object({
 export const waitsSchema: z.ZodType = z.object({
   waits: z.array(
     z.object({
-      kind: z.enum(['approval', 'input', 'uncertain', 'remote', 'quarantined']),
+      kind: z.enum(['approval', 'input', 'uncertain', 'remote', 'quarantined', 'change']),
       sessionId: z.string(),
       agent: z.string(),
       requester: z.string().optional(),
       updatedAt: z.number(),
       text: z.string().describe('The question as one printable line.'),
       wait: z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() }).optional(),
+      change: change.optional(),
     }),
   ),
   next: z.string().optional(),
@@ -77,6 +91,10 @@ export const compensationSchema: z.ZodType = z.object({
 export const acceptedSchema: z.ZodType = z.object({ sessionId: z.string(), status })
 export const createdSchema: z.ZodType = z.object({ sessionId: z.string(), agent: z.string(), created: z.boolean() })
 export const releaseSchema: z.ZodType = z.object({ sessionId: z.string(), released: z.boolean() })
+export const acceptedChangeSchema: z.ZodType = z.object({
+  sessionId: z.string(),
+  accepted: z.boolean().describe('False if no change keeps this server from resuming the run.'),
+})
 export const healthSchema: z.ZodType = z.object({ status: z.string() })
 /** The readiness of a process: its store and engine, its active sessions, and how many more it takes. */
 export const readySchema: z.ZodType = z.object({

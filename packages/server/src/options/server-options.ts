@@ -1,5 +1,5 @@
 import type { Agent } from '@provost/agent'
-import type { Effect, Json, MaybePromise, Principal } from '@provost/core'
+import type { Effect, Json, MaybePromise, Principal, RunChange } from '@provost/core'
 
 import type { ApprovalOptions, Via } from './approval-options.ts'
 import type { ChatOptions } from './chat-options.ts'
@@ -15,6 +15,13 @@ export type Action =
       readonly sessionId: string
       /** Principal of the session; absent if it is the one that sends the request. */
       readonly requester?: Principal
+    }
+  | {
+      /** The change of code with which an operator resumes a run. */
+      readonly kind: 'accept'
+      readonly sessionId: string
+      readonly requester?: Principal
+      readonly change: RunChange
     }
   | DecideAction
 

@@ -33,7 +33,7 @@ export const serverExtension = 'server'
 export const toolsKey = 'tools'
 
 /** Returns the extension that adds a client's tools to its session. */
-function toolsExtension(tools: readonly RemoteToolInit[]): Extension {
+export function toolsExtension(tools: readonly RemoteToolInit[]): Extension {
   return defineExtension<never>({
     name: serverExtension,
     tools: remoteTools(tools, serverExtension),

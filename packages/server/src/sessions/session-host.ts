@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { compensationLog } from '@provost/agent'
 import type { Agent, AgentStream, CompensateOptions, RunOptions, SessionOptions } from '@provost/agent'
 import type {
@@ -66,6 +68,13 @@ export interface SessionHost {
   recover(live: LiveSession): Promise<void>
   /** Advances a session until it rests, for its own principal. The store counts a takeover before the log is read. */
   advance(id: string): Promise<Rest>
+  /**
+   * Resumes the last run of a session, whose agent changed, for its own principal. Resolves when it has begun.
+   *
+   * @param change id of the accepted change.
+   * @throws SessionBusyError; ProvostError `definition-changed`, `nothing-to-resume`
+   */
+  accept(id: string, change: string): Promise<void>
   /** Returns the number of sessions that run here or are being opened to run. */
   occupied(): number
   isRunning(id: string): boolean
@@ -114,6 +123,9 @@ export interface SessionView {
 
 /** Milliseconds to open a session whose writer died. After them another process may try. */
 const openingMs = 5_000
+/** Tries to resume a run with an accepted change, while another process finds out that it may not. */
+const mostTries = 20
+const betweenTriesMs = 50
 
 /** The options of a server or a worker that its sessions use. */
 export type HostOptions = Pick<ServerOptions, 'agents' | 'context' | 'exposeErrors' | 'requestOptions' | 'authenticate'>
@@ -191,6 +203,16 @@ export function createSessionHost(
       })
       return keep(id, live)
     })
+  }
+
+  /** Opens a session to run it for its own principal. With `authenticate`, a run without a principal has no app context. */
+  async function openToRun(id: string): Promise<LiveSession> {
+    starting++
+    try {
+      return await openAs(id, (sessionPrincipal) => sessionPrincipal !== undefined || !authenticate || !context)
+    } finally {
+      starting--
+    }
   }
 
   /** Resumes a run. Resolves when it has begun, or cannot. */
@@ -343,17 +365,24 @@ export function createSessionHost(
     },
 
     async advance(id) {
-      starting++
-      let live: LiveSession
-      try {
-        // With `authenticate`, a run without a principal has no app context.
-        live = await openAs(id, (sessionPrincipal) => sessionPrincipal !== undefined || !authenticate || !context)
-      } finally {
-        starting--
-      }
+      const live = await openToRun(id)
       const advancing = live.session.advance()
       track(live, advancing)
       return advancing
+    },
+    async accept(id, change) {
+      const live = await openToRun(id)
+      for (let tries = 1; ; tries++) {
+        // An attempt without the acceptance is about to end.
+        while (live.session.status === 'running') await live.session.waitForIdle().catch(() => {})
+        const stream = live.session.resume({ acceptChanges: change })
+        track(live)
+        for await (const { type } of stream) if (type === 'agent.resumed') return
+        const result = await stream.result
+        if (result.status !== 'failed') return
+        if (result.error.code !== 'session-busy' || tries === mostTries) throw result.error
+        await sleep(betweenTriesMs)
+      }
     },
     occupied: () => running.size + starting,
     isRunning(id) {

@@ -1,0 +1,25 @@
+import type { SessionState } from '@provost/agent'
+import type { RunChange } from '@provost/core'
+
+import { toolsExtension } from './live-session.ts'
+import { ownership } from './ownership.ts'
+import type { SessionHost } from './session-host.ts'
+
+/**
+ * Returns the change of code that keeps this process from resuming the run of a session. A run that another process is
+ * running with the earlier code has none.
+ */
+export async function heldChange(
+  { store, agentNamed }: Pick<SessionHost, 'store' | 'agentNamed'>,
+  { id, agent: name }: { readonly id: string; readonly agent: string },
+  state: SessionState,
+): Promise<RunChange | undefined> {
+  const agent = agentNamed(name)
+  if (!agent || (await agent.changeSince(state)) === undefined) return undefined
+  // The tools of a client are no change.
+  const { tools = [] } = (await ownership(store, id)) ?? {}
+  const change = await agent.changeSince(state, { extensions: [toolsExtension(tools)] })
+  if (change === undefined || change.rule === 'continue') return undefined
+  if (state.run?.status === 'running' && (await store.leaseState(id)).holder === 'alive') return undefined
+  return change
+}
