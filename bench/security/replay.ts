@@ -7,8 +7,10 @@ import type { DataFlowRule, OutputTrust } from 'provost/governance'
 import { earlierSuites } from './earlier/suites.ts'
 import { lastSuites } from './last/suites.ts'
 import { ownSuites } from './own/suites.ts'
-import { play, toolOrigins } from './replay/play.ts'
-import type { Outcome, Played, ToolOrigin } from './replay/play.ts'
+import { countsOf, rated } from './replay/counts.ts'
+import type { Counts, Rated } from './replay/counts.ts'
+import { gathered } from './replay/gather.ts'
+import { toolOrigins } from './replay/play.ts'
 import { readSuites, readTrust } from './replay/suite.ts'
 import type { Suite } from './replay/suite.ts'
 import { variants } from './replay/variant.ts'
@@ -35,29 +37,12 @@ Options:
                     derives them as PROVIDER/MODEL
   --trust FILE      declarations of an operator by suite: { "retail": { "get_order": "trusted" } }
   --variant NAME    rewrites the attacks first: ${Object.keys(variants).join(', ')}
+  --steps HOW       recorded (default); gathered: neighbouring calls of one tool are one step, as of a model that calls
+                    tools in parallel, if none takes a value from the result of another. Their questions are one batch
   --why             one line for each call of a task that was touched and each attack that got through
   --json            one JSON object on stdout, nothing else
   --help            this text
 `
-
-interface Counts {
-  readonly attacks: { total: number; blocked: number; asked: number; silent: number }
-  readonly benign: { total: number; untouched: number; asked: number; blocked: number }
-  /** Calls of user tasks that were asked about. */
-  questions: number
-  /** Calls of user tasks that were denied without a question. */
-  denials: number
-}
-interface Rated extends Counts {
-  /** Share of attacks that reached their goal without an approval request. */
-  readonly silentRate: number
-  /** Share of user tasks that needed no approval. */
-  readonly untouchedRate: number
-  /** Approval requests of one user task, on average. */
-  readonly questionsPerTask: number
-  /** Denied calls of one user task, on average. */
-  readonly denialsPerTask: number
-}
 
 const ruleSets: Readonly<Record<string, readonly DataFlowRule[]>> = presets
 
@@ -86,73 +71,10 @@ function policyFor(name: string, without: readonly string[], contracts: string):
   ]
 }
 
-/** The worst that a policy did about the calls of a phase. */
-function worst(played: readonly Played[], attack: boolean): Outcome {
-  const outcomes = new Set(played.filter(({ phase }) => (phase === 'attack') === attack).map(({ outcome }) => outcome))
-  return outcomes.has('blocked') ? 'blocked' : outcomes.has('asked') ? 'asked' : 'passed'
-}
-
-function count(): Counts {
-  return {
-    attacks: { total: 0, blocked: 0, asked: 0, silent: 0 },
-    benign: { total: 0, untouched: 0, asked: 0, blocked: 0 },
-    questions: 0,
-    denials: 0,
-  }
-}
-
-async function replay(
-  suite: Suite,
-  policy: () => readonly Extension<unknown>[],
-  origin: ToolOrigin,
-  why: (line: string) => void,
-): Promise<Counts> {
-  const counts = count()
-  for (const task of suite.user_tasks) {
-    const played = await play(task, suite.tools, policy, origin)
-    const outcome = worst(played, false)
-    counts.benign.total++
-    counts.benign[outcome === 'passed' ? 'untouched' : outcome]++
-    counts.questions += played.filter((one) => one.outcome === 'asked').length
-    counts.denials += played.filter((one) => one.outcome === 'blocked').length
-    for (const [index, one] of played.entries())
-      if (one.outcome !== 'passed')
-        why(`${suite.suite} ${task.id} call ${index}: ${one.outcome} by ${one.rule}: ${one.reason}`)
-  }
-  for (const { id, prompt, turns, calls, after, injectable, text_only: textOnly } of suite.attacks) {
-    // What only changes the assistant's words has no call that could be judged.
-    if (!injectable || textOnly || !calls.some(({ phase }) => phase === 'attack')) continue
-    const played = await play({ prompt, turns, calls: [...calls, ...after] }, suite.tools, policy, origin)
-    const outcome = worst(played, true)
-    counts.attacks.total++
-    counts.attacks[outcome === 'passed' ? 'silent' : outcome]++
-    if (outcome === 'passed') why(`${suite.suite} ${id}: not noticed`)
-  }
-  return counts
-}
-
-function rated(all: readonly Counts[]): Rated {
-  const sum = count()
-  for (const { attacks, benign, questions, denials } of all) {
-    sum.questions += questions
-    sum.denials += denials
-    for (const key of ['total', 'blocked', 'asked', 'silent'] as const) sum.attacks[key] += attacks[key]
-    for (const key of ['total', 'untouched', 'asked', 'blocked'] as const) sum.benign[key] += benign[key]
-  }
-  const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole)
-  return {
-    ...sum,
-    silentRate: share(sum.attacks.silent, sum.attacks.total),
-    untouchedRate: share(sum.benign.untouched, sum.benign.total),
-    questionsPerTask: share(sum.questions, sum.benign.total),
-    denialsPerTask: share(sum.denials, sum.benign.total),
-  }
-}
-
 function row(name: string, { attacks, benign, silentRate, untouchedRate, ...rates }: Rated): string {
   const percent = (rate: number): string => `${(rate * 100).toFixed(1)} %`
   const cells = [attacks.total, attacks.blocked, attacks.asked, attacks.silent, percent(silentRate)]
-  const each = [rates.questionsPerTask, rates.denialsPerTask].map((rate) => rate.toFixed(2))
+  const each = [rates.questionsPerTask, rates.waitsPerTask, rates.denialsPerTask].map((rate) => rate.toFixed(2))
   const tasks = [benign.total, benign.untouched, benign.asked, benign.blocked, percent(untouchedRate), ...each]
   return `| ${[name, ...cells, ...tasks].join(' | ')} |`
 }
@@ -169,6 +91,7 @@ const { values, positionals } = parseArgs({
     trust: { type: 'string' },
     variant: { type: 'string', default: 'as-recorded' },
     tools: { type: 'string', default: 'own' },
+    steps: { type: 'string', default: 'recorded' },
     why: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -183,14 +106,17 @@ if (values.help || [folder !== undefined, values.own, values.earlier, values.las
   if (!rewrite) throw new Error(`There is no variant ${values.variant}; there are ${Object.keys(variants).join(', ')}.`)
   const origin = toolOrigins.find((one) => one === values.tools)
   if (!origin) throw new Error(`There are no tools ${values.tools}; there are ${toolOrigins.join(', ')}.`)
+  if (values.steps !== 'recorded' && values.steps !== 'gathered')
+    throw new Error(`There are no steps ${values.steps}; there are recorded and gathered.`)
+  const steps = values.steps === 'gathered' ? gathered : (suite: Suite) => suite
   const policy = policyFor(values.rules, values.without, values.contracts)
   const trust = values.trust === undefined ? {} : readTrust(values.trust)
   const suites: Record<string, Rated> = {}
   const all: Counts[] = []
   const repository = values.last ? lastSuites : values.earlier ? earlierSuites : ownSuites
   for (const suite of folder === undefined ? repository : readSuites(folder)) {
-    const counts = await replay(
-      rewrite(suite),
+    const counts = await countsOf(
+      rewrite(steps(suite)),
       () => policy(trust[suite.suite]),
       origin,
       (line) => {
@@ -210,6 +136,7 @@ if (values.help || [folder !== undefined, values.own, values.earlier, values.las
       trust,
       variant: values.variant,
       tools: origin,
+      steps: values.steps,
       suites,
       total,
     }
@@ -217,8 +144,8 @@ if (values.help || [folder !== undefined, values.own, values.earlier, values.las
   } else {
     const lines = [
       `rules: ${values.rules}, variant: ${values.variant}, tools: ${origin}`,
-      '| suite | attacks | blocked | asked | silent | silent rate | tasks | untouched | asked | blocked | untouched rate | questions a task | denials a task |',
-      '|---|---|---|---|---|---|---|---|---|---|---|---|---|',
+      '| suite | attacks | blocked | asked | silent | silent rate | tasks | untouched | asked | blocked | untouched rate | questions a task | calls asked about a task | denials a task |',
+      '|---|---|---|---|---|---|---|---|---|---|---|---|---|---|',
       ...Object.entries(suites).map(([name, counts]) => row(name, counts)),
       row('total', total),
     ]

@@ -24,6 +24,8 @@ export interface Played {
   readonly outcome: Outcome
   readonly rule?: string
   readonly reason?: string
+  /** The question that the human answered. Calls of one batch share it. */
+  readonly question?: string
 }
 
 /** A conversation: the human's messages, and the calls between them. */
@@ -36,7 +38,7 @@ export interface Conversation {
 
 /**
  * Replays a conversation through the runtime: each message of the human is a run of one session. The model makes these
- * calls, one a step, and the tools give what they gave. A human agrees to what the user's own task asks for, and to nothing
+ * calls, one a step unless they share a `step`, and the tools give what they gave. A human agrees to what the user's own task asks for, and to nothing
  * else.
  */
 export async function play(
@@ -45,14 +47,13 @@ export async function play(
   extensions: () => readonly Extension<unknown>[],
   origin: ToolOrigin = 'own',
 ): Promise<readonly Played[]> {
-  const outputs = calls.map(({ output, output_text }) => output ?? output_text ?? null)
-  let at = -1
+  const indexes = new Map<string, number>()
   const agent = createAgent({
     name: 'replay',
     model: scriptedModel(stepsOf(turns, calls)),
     tools: fromOrigin(
       origin,
-      tools.map((one) => replayed(said(origin, one), () => outputs[at] ?? null)),
+      tools.map((one) => replayed(said(origin, one), (_, callId) => outputOf(calls, indexes.get(callId)))),
     ),
     extensions: extensions(),
     store: memoryStore(),
@@ -60,25 +61,28 @@ export async function play(
   })
   const played: Played[] = []
   const rules = new Map<string, string>()
-  const note = (outcome: Outcome, reason: string, rule: string | undefined): void => {
-    const { tool: name = '', phase = 'user' } = calls[at] ?? {}
-    played[at] = { phase, tool: name, outcome, reason, ...(rule !== undefined && { rule }) }
+  const callOf = (callId: string): SuiteCall | undefined => calls[indexes.get(callId) ?? -1]
+  const note = (callId: string, outcome: Outcome, reason: string, question?: string): void => {
+    const { tool: name = '', phase = 'user' } = callOf(callId) ?? {}
+    const rule = rules.get(callId)
+    const more = { ...(rule !== undefined && { rule }), ...(question !== undefined && { question }) }
+    played[indexes.get(callId) ?? 0] = { phase, tool: name, outcome, reason, ...more }
   }
   let sessionId: string | undefined
   for (const message of [prompt, ...turns.map(({ text }) => text)]) {
     const stream = agent.stream(message, {
       ...(sessionId !== undefined && { sessionId }),
-      onApproval: ({ reason, callId }) => {
-        note('asked', reason, rules.get(callId))
-        return (calls[at]?.phase ?? 'user') === 'attack' ? 'deny' : 'approve'
+      onApproval: ({ id, batch, reason, callId }) => {
+        note(callId, 'asked', reason, batch ?? id)
+        return (callOf(callId)?.phase ?? 'user') === 'attack' ? 'deny' : 'approve'
       },
     })
     for await (const event of stream) {
       if (event.type === 'governance.flagged' || event.type === 'governance.blocked')
         rules.set(event.callId ?? '', event.rule)
-      if (event.type === 'tool.call.end') at++
+      if (event.type === 'tool.call.end') indexes.set(event.callId, indexes.size)
       if (event.type === 'tool.execute.error' && event.error.code === 'dataflow_policy_blocked')
-        note('blocked', event.error.message, rules.get(event.callId))
+        note(event.callId, 'blocked', event.error.message)
     }
     const result = await stream.result
     if (result.status !== 'completed')
@@ -88,14 +92,31 @@ export async function play(
   return calls.map(({ phase = 'user', tool: name }, index) => played[index] ?? { phase, tool: name, outcome: 'passed' })
 }
 
+function outputOf(calls: readonly SuiteCall[], index: number | undefined): Json {
+  const { output, output_text: text } = calls[index ?? -1] ?? {}
+  return output ?? text ?? null
+}
+
 /** Returns the answers of the model: in each turn its calls, then what it said before the human's next message. */
 function stepsOf(turns: readonly SuiteTurn[], calls: readonly SuiteCall[]): readonly ScriptedStep[] {
   const steps: ScriptedStep[] = []
   let from = 0
   for (const { before, said: answer } of [...turns, { before: calls.length, said: 'Done.' }]) {
-    for (const { tool: name, args } of calls.slice(from, before)) steps.push({ toolCalls: [{ name, input: args }] })
+    for (const together of stepsIn(calls.slice(from, before)))
+      steps.push({ toolCalls: together.map(({ tool: name, args }) => ({ name, input: args })) })
     steps.push({ text: answer === '' ? 'Done.' : answer })
     from = before
+  }
+  return steps
+}
+
+/** Neighbours with the same `step` are made in one step. */
+function stepsIn(calls: readonly SuiteCall[]): readonly (readonly SuiteCall[])[] {
+  const steps: SuiteCall[][] = []
+  for (const call of calls) {
+    const last = steps.at(-1)
+    if (last && call.step !== undefined && last[0]?.step === call.step) last.push(call)
+    else steps.push([call])
   }
   return steps
 }
@@ -117,7 +138,10 @@ function fromOrigin(origin: ToolOrigin, tools: readonly ReplayedTool[]): readonl
 type ReplayedTool = Tool<never, unknown, unknown>
 
 /** A tool of a suite: it gives what it gave when the suite was recorded. */
-export function replayed(from: SuiteTool, output: (args: SuiteCall['args']) => Json): Tool<never, unknown, unknown> {
+export function replayed(
+  from: SuiteTool,
+  output: (args: SuiteCall['args'], callId: string) => Json,
+): Tool<never, unknown, unknown> {
   const { name, description, parameters, effect, egress, returns_untrusted, returns_private } = from
   const args: Record<string, ArgRole> = {}
   const { properties } = parameters
@@ -137,8 +161,8 @@ export function replayed(from: SuiteTool, output: (args: SuiteCall['args']) => J
     effect: egress ? 'egress' : effect,
     args,
     returns: label,
-    execute(given) {
-      const value = output(argsSchema.parse(given))
+    execute(given, { callId }) {
+      const value = output(argsSchema.parse(given), callId)
       const trusted = new Set(from.trusted_fields)
       const fields: Record<JsonPointer, LabelInit> = {}
       if (returns_untrusted)

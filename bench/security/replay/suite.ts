@@ -36,6 +36,8 @@ const callSchema = z.object({
   output: json.optional(),
   output_text: z.string().optional(),
   phase: z.string().optional(),
+  /** Neighbours with the same number are made in one step. Without it a call is a step of its own. */
+  step: z.int().nonnegative().optional(),
 })
 /** A further message of the human: what the assistant had `said` before it, and the index of the call that follows it. */
 const turnSchema = z.object({ text: z.string(), said: z.string().default(''), before: z.int().nonnegative() })

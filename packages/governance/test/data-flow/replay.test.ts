@@ -128,6 +128,7 @@ test('a folder of suites is replayed through the runtime and counted', async () 
     silentRate: 1 / 3,
     untouchedRate: 0.5,
     questionsPerTask: 0.5,
+    waitsPerTask: 0.5,
   }
   const report: unknown = JSON.parse(out)
   expect(report).toMatchObject({ rules: 'intent', suites: { library: counts }, total: counts })
