@@ -5,6 +5,7 @@
  *
  * - `provost`: one build of it and all of its parts, so that nothing exists twice.
  * - A part, whose manifest has `publishConfig.directory`: re-exports of that build.
+ * - A package without entries: its program, with what it uses of this repository.
  * - Any other package: one file per published entry, with shared chunks.
  */
 import { rmSync } from 'node:fs'
@@ -13,8 +14,9 @@ import process from 'node:process'
 import { writeDeclarations } from './bundle/declarations.ts'
 import { buildAll } from './bundle/one-build.ts'
 import { buildOne } from './bundle/one-package.ts'
+import { buildProgram } from './bundle/program.ts'
 import { writeReExports } from './bundle/re-exports.ts'
-import { isPart, readManifest, readParts } from './bundle/workspace.ts'
+import { entriesOf, isPart, readManifest, readParts } from './bundle/workspace.ts'
 
 const folder = process.cwd()
 const manifest = readManifest(folder)
@@ -26,6 +28,8 @@ if (process.argv[2] === 'types') {
 } else if (isPart(manifest)) {
   rmSync('dist', { recursive: true, force: true })
   writeReExports(folder, manifest)
+} else if (entriesOf(manifest).length === 0) {
+  await buildProgram(manifest)
 } else {
   await buildOne(manifest)
 }
