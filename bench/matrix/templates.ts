@@ -4,25 +4,31 @@ import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
 import { tryChatPage } from './chat-page.ts'
+import { tryNextPage } from './next-page.ts'
 import type { Outcome, Tarballs } from './packed.ts'
 import { packedSettings } from './packed.ts'
 
 const run = promisify(execFile)
 
-/** A template, and what its `npm start` prints. */
-const templates = [
+/** A template, and what its `npm start` prints. A server prints its address, and has a page. */
+interface Template {
+  readonly name: string
+  readonly prints: RegExp
+  readonly tryPage?: (url: string) => Promise<void>
+}
+
+const templates: readonly Template[] = [
   { name: 'script', prints: /Order 17 was sent on Monday\.\ncompleted\n$/u },
-  { name: 'server', prints: /^Open http:/u },
+  { name: 'server', prints: /^Open (?<url>http:\S+)\n/u, tryPage: tryChatPage },
   {
     name: 'team',
     prints: /billing asks: may I refund \{"orderId":"17","euros":80\}\?\nAnswer with: .*--approve \S+\n$/u,
   },
-] as const
+  { name: 'next', prints: /(?<url>http:\/\/127\.0\.0\.1:\d+)\n[^]*Ready/u, tryPage: tryNextPage },
+]
 
-/** A project that was created and installed: its template and its folder. */
-export interface InstalledTemplate {
-  readonly name: string
-  readonly prints: RegExp
+/** A project that was created, installed and, where its template asks for that, built. */
+export interface InstalledTemplate extends Template {
   readonly folder: string
 }
 
@@ -32,12 +38,17 @@ export async function createTemplates(folder: string, tarballs: Tarballs): Promi
   mkdirSync(maker)
   await installIn(maker, tarballs, { private: true, dependencies: { 'create-provost': tarballs['create-provost'] } })
   return Promise.all(
-    templates.map(async ({ name, prints }) => {
+    templates.map(async (template) => {
+      const { name } = template
       const project = join(folder, `my-${name}`)
       const args = ['--name', project, '--template', name, '--yes', '--no-install', '--json']
       await run(join(maker, 'node_modules/.bin/create-provost'), args)
       await installIn(project, tarballs)
-      return { name, prints, folder: project }
+      if (name === 'next') {
+        const env = { ...process.env, CI: '1', NEXT_TELEMETRY_DISABLED: '1' }
+        await run(process.execPath, ['--run', 'build'], { cwd: project, env })
+      }
+      return { ...template, folder: project }
     }),
   )
 }
@@ -67,7 +78,7 @@ export async function tryTemplate(node: string, project: InstalledTemplate): Pro
 /** Starts a project as its README says, and compares what it prints. A server is used by a browser, and stopped. */
 async function started(
   node: string,
-  { name, prints, folder }: InstalledTemplate,
+  { prints, tryPage, folder }: InstalledTemplate,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   const child = spawn(node, ['--run', 'start'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
@@ -75,17 +86,18 @@ async function started(
   let err = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
   const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const printed = new Promise<void>((resolve) => {
+  const shown = new Promise<void>((resolve) => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       out += text
-      if (name === 'server') resolve()
+      if (tryPage && prints.test(out)) resolve()
     })
     void closed.then(() => resolve())
   })
   try {
-    await printed
-    if (!prints.test(out)) throw new Error(`It printed ${JSON.stringify(out)}. ${err}`)
-    if (name === 'server') await tryChatPage(out.trim().replace('Open ', ''))
+    await shown
+    const printed = prints.exec(out)
+    if (!printed) throw new Error(`It printed ${JSON.stringify(out)}. ${err}`)
+    await tryPage?.(printed.groups?.['url'] ?? '')
   } finally {
     // `node --run` does not pass signals on, so its whole group gets it.
     if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')

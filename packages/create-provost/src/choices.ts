@@ -1,11 +1,20 @@
 /** Name of a template. */
-export type TemplateName = 'script' | 'server' | 'team'
+export type TemplateName = 'script' | 'server' | 'team' | 'next'
 
 /** What a project can begin with. */
-export const templates: readonly { readonly name: TemplateName; readonly hint: string }[] = [
-  { name: 'script', hint: 'one file: an agent with one tool' },
-  { name: 'server', hint: 'an HTTP server with a chat page: streams, stops, asks for approval' },
-  { name: 'team', hint: 'several agents, an approval, and sessions in SQLite' },
+interface Template {
+  readonly name: TemplateName
+  readonly hint: string
+  /** The script of its package.json that shows it at work. */
+  readonly first: 'start' | 'dev'
+}
+
+/** The templates, in the order in which they are offered. */
+export const templates: readonly Template[] = [
+  { name: 'script', hint: 'one file: an agent with one tool', first: 'start' },
+  { name: 'server', hint: 'an HTTP server with a chat page: streams, stops, asks for approval', first: 'start' },
+  { name: 'team', hint: 'several agents, an approval, and sessions in SQLite', first: 'start' },
+  { name: 'next', hint: 'a Next application with a chat page of useChat', first: 'dev' },
 ]
 
 /** Name of a provider, or `none`. */

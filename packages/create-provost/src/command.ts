@@ -3,7 +3,11 @@ import { relative } from 'node:path'
 import { ProvostError } from '@provost/core'
 
 import { readArguments } from './arguments.ts'
-import { install, managerOf } from './install.ts'
+import { templates } from './choices.ts'
+import { install } from './install.ts'
+import type { Manager } from './manager.ts'
+import { managerOf, scriptCommand } from './manager.ts'
+import type { CreatedProject } from './project.ts'
 import { createProject } from './project.ts'
 import { ask, defaults } from './questions.ts'
 
@@ -43,17 +47,20 @@ async function create(argv: readonly string[]): Promise<number> {
     err('Cancelled. Nothing was created.\n')
     return 130
   }
-  const project = await createProject(answers)
   const manager = managerOf(process.env)
+  const project = await createProject({ ...answers, manager })
   const installed = given.install && (await install(manager, project.directory))
   if (given.json) out(`${JSON.stringify({ ...project, manager, installed })}\n`)
-  else out(nextSteps(relative(process.cwd(), project.directory) || '.', manager, installed))
+  else out(nextSteps(project, manager, installed))
   if (!given.install || installed) return 0
   err(`${manager} install failed. The project is complete: repeat it there.\n`)
   return 1
 }
 
-function nextSteps(folder: string, manager: string, installed: boolean): string {
-  const steps = [`cd ${folder}`, ...(installed ? [] : [`${manager} install`]), `${manager} start`, `${manager} test`]
+function nextSteps({ directory, template }: CreatedProject, manager: Manager, installed: boolean): string {
+  const folder = relative(process.cwd(), directory) || '.'
+  const first = templates.find(({ name }) => name === template)?.first ?? 'start'
+  const scripts = [first, 'test'].map((script) => scriptCommand(manager, script))
+  const steps = [`cd ${folder}`, ...(installed ? [] : [`${manager} install`]), ...scripts]
   return `Created ${folder}. Next:\n\n${steps.map((step) => `  ${step}\n`).join('')}\nIts README.md explains the rest.\n`
 }

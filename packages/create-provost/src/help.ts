@@ -7,6 +7,7 @@ Usage: npm create provost [DIR] -- [options]
   -t, --template TEMPLATE   script   one file: an agent with one tool
                             server   an HTTP server with a chat page
                             team     several agents, an approval, and sessions in SQLite
+                            next     a Next application with a chat page of useChat
   -p, --provider PROVIDER   none (a scripted model, no key), anthropic, openai
   -y, --yes                 takes the defaults instead of asking: my-agent, script, none
       --no-install          leaves out the installation of the dependencies

@@ -1,10 +1,12 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 
 import { isRecord, ProvostError } from '@provost/core'
 
 import type { ProviderName, TemplateName } from './choices.ts'
 import { anthropic, providers } from './choices.ts'
+import type { Manager } from './manager.ts'
+import { commandsIn } from './manager.ts'
 
 /** What a user wants. */
 export interface Answers {
@@ -13,6 +15,11 @@ export interface Answers {
   readonly template: TemplateName
   /** Whose package the project installs. With `none`, a scripted model answers. */
   readonly provider: ProviderName
+}
+
+/** Answers, and the package manager whose commands the README of the project has. Default `npm`. */
+export interface ProjectOptions extends Answers {
+  readonly manager?: Manager
 }
 
 /** A project that was created. */
@@ -40,7 +47,8 @@ const packageRoot = join(import.meta.dirname, '..')
  * @example
  * const { files } = await createProject({ directory: 'my-agent', template: 'server', provider: 'anthropic' })
  */
-export async function createProject({ directory: given, template, provider }: Answers): Promise<CreatedProject> {
+export async function createProject(options: ProjectOptions): Promise<CreatedProject> {
+  const { directory: given, template, provider, manager = 'npm' } = options
   const directory = resolve(given)
   const name = packageName(directory)
   await makeEmpty(directory)
@@ -51,7 +59,8 @@ export async function createProject({ directory: given, template, provider }: An
     const text = await readFile(join(source, from), 'utf8')
     const target = join(directory, to)
     await mkdir(dirname(target), { recursive: true })
-    const content = to === 'package.json' ? await manifestOf(text, name, provider) : filled(text, name, provider)
+    const written = to.endsWith('.md') ? commandsIn(text, manager) : text
+    const content = to === 'package.json' ? await manifestOf(text, name, provider) : filled(written, name, provider)
     await writeFile(target, content, { flag: 'wx' })
   }
   return { directory, name, template, provider, files: files.map(({ to }) => to).toSorted() }
@@ -80,12 +89,17 @@ async function makeEmpty(directory: string): Promise<void> {
   throw new ProvostError('not-empty', `${directory} is not empty.`, { hint: 'Name a new folder, or empty this one.' })
 }
 
-/** The files of a template, and their names in a project. What a run in the template left behind is not of it. */
+/** What an installation, a build or a run in a template leaves behind is not of the template. */
+const leftBehind = /(?:^|[/\\])(?:node_modules|\.next|next-env\.d\.ts|[^/\\]*\.(?:db.*|tsbuildinfo))(?:$|[/\\])/
+
+/** The files of a template and its folders, and their names in a project. */
 async function filesOf(source: string): Promise<readonly { from: string; to: string }[]> {
-  const entries = await readdir(source, { withFileTypes: true })
+  const entries = await readdir(source, { recursive: true, withFileTypes: true })
   return entries
-    .filter((entry) => entry.isFile() && !entry.name.includes('.db'))
-    .map(({ name }) => ({ from: name, to: renamed[name] ?? name }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(source, join(entry.parentPath, entry.name)))
+    .filter((path) => !leftBehind.test(path))
+    .map((path) => ({ from: path, to: renamed[path] ?? path }))
 }
 
 /** The packages of Provost have one version, that of this package. */

@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
@@ -16,8 +16,9 @@ interface Outcome {
   readonly code: number | null
 }
 
-async function run(cwd: string, ...args: readonly string[]): Promise<Outcome> {
-  const { PROVOST_MODEL: _, NODE_OPTIONS: __, NODE_TEST_CONTEXT: ___, ...env } = process.env
+async function run(cwd: string, given: NodeJS.ProcessEnv, ...args: readonly string[]): Promise<Outcome> {
+  const { PROVOST_MODEL: _, NODE_OPTIONS: __, NODE_TEST_CONTEXT: ___, ...own } = process.env
+  const env = { ...own, npm_config_user_agent: '', ...given }
   const child = spawn(process.execPath, ['--conditions=@provost/source', ...args], { cwd, env, stdio: 'pipe' })
   child.stdin.end()
   const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
@@ -25,30 +26,34 @@ async function run(cwd: string, ...args: readonly string[]): Promise<Outcome> {
   return { out, err, code }
 }
 
-const create = (...args: readonly string[]) => run(folder, join(root, 'src/main.ts'), ...args)
+const templates = ['script', 'server', 'team', 'next']
+
+const create = (...args: readonly string[]) => run(folder, {}, join(root, 'src/main.ts'), ...args)
+const filesIn = (directory: string) =>
+  readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
+    .toSorted()
 const manifest = (project: string) => JSON.parse(readFileSync(join(folder, project, 'package.json'), 'utf8'))
 
 describe.concurrent('a project', () => {
-  test.each(['script', 'server', 'team'])(
-    'of the template %s has all its files, named and filled in',
-    async (template) => {
-      const name = `my-${template}`
-      const { out, code } = await create(name, '--template', template, '--provider', 'openai', '--no-install', '--json')
-      expect(code).toBe(0)
-      const { files, installed } = JSON.parse(out)
-      expect(installed).toBe(false)
-      expect(readdirSync(join(folder, name)).toSorted()).toEqual(files)
-      expect(files).toEqual(expect.arrayContaining(['.env.example', '.gitignore', 'README.md', 'package.json']))
-      for (const file of files) expect(readFileSync(join(folder, name, file), 'utf8')).not.toMatch(/\{\{\w+\}\}/)
-      expect(readFileSync(join(folder, name, 'README.md'), 'utf8')).toMatch(new RegExp(`^# ${name}\n`))
-      expect(readFileSync(join(folder, name, '.env.example'), 'utf8')).toMatch(/=openai\/.*\nOPENAI_API_KEY=$/m)
-      const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-      const made = manifest(name)
-      expect(made.name).toBe(name)
-      expect(made.dependencies).toMatchObject({ provost: `^${version}`, '@ai-sdk/openai': expect.any(String) })
-      expect(Object.values(made.dependencies)).not.toContain('*')
-    },
-  )
+  test.each(templates)('of the template %s has all its files, named and filled in', async (template) => {
+    const name = `my-${template}`
+    const { out, code } = await create(name, '--template', template, '--provider', 'openai', '--no-install', '--json')
+    expect(code).toBe(0)
+    const { files, installed } = JSON.parse(out)
+    expect(installed).toBe(false)
+    expect(filesIn(join(folder, name))).toEqual(files)
+    expect(files).toEqual(expect.arrayContaining(['.env.example', '.gitignore', 'README.md', 'package.json']))
+    for (const file of files) expect(readFileSync(join(folder, name, file), 'utf8')).not.toMatch(/\{\{\w+\}\}/)
+    expect(readFileSync(join(folder, name, 'README.md'), 'utf8')).toMatch(new RegExp(`^# ${name}\n`))
+    expect(readFileSync(join(folder, name, '.env.example'), 'utf8')).toMatch(/=openai\/.*\nOPENAI_API_KEY=$/m)
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    const made = manifest(name)
+    expect(made.name).toBe(name)
+    expect(made.dependencies).toMatchObject({ provost: `^${version}`, '@ai-sdk/openai': expect.any(String) })
+    expect(Object.values(made.dependencies)).not.toContain('*')
+  })
 
   test('without a provider installs none, and its README says which package to add', async () => {
     await create('--name', 'plain', '--template', 'script', '--no-install')
@@ -98,7 +103,7 @@ describe.concurrent('a project', () => {
 
 describe.concurrent('invalid arguments end with exit code 2, and name what is wrong', () => {
   test.each([
-    [['--template', 'nest'], 'script, server, team'],
+    [['--template', 'nest'], 'script, server, team, next'],
     [['x', '--template=script', '--provider', 'acme'], 'none, anthropic, openai'],
     [['--frozen'], '--frozen'],
     [['a', 'b'], 'More than one folder'],
@@ -112,6 +117,41 @@ describe.concurrent('invalid arguments end with exit code 2, and name what is wr
   })
 })
 
+describe.concurrent('the commands that a project names are those of the package manager that created it', () => {
+  test.each([
+    ['npm', 'npm run dev', 'npm test', 'npx provost runs', ['npm', 'npx']],
+    ['pnpm', 'pnpm dev', 'pnpm test', 'pnpm exec provost runs', ['pnpm']],
+    ['yarn', 'yarn dev', 'yarn test', 'yarn provost runs', ['yarn']],
+    // `bun test` is a test runner of its own.
+    ['bun', 'bun run dev', 'bun run test', 'bunx provost runs', ['bun', 'bunx']],
+  ])('%s', async (manager, develop, check, program, programs) => {
+    const args = [join(root, 'src/main.ts'), `by-${manager}`, '--template=next', '--no-install']
+    const { out } = await run(folder, { npm_config_user_agent: `${manager}/1.2.3 node/v24.0.0` }, ...args)
+    expect(out).toContain(`  cd by-${manager}\n  ${manager} install\n  ${develop}\n  ${check}\n`)
+    const readme = readFileSync(join(folder, `by-${manager}`, 'README.md'), 'utf8')
+    for (const command of [develop, check, program]) expect(readme).toContain(`\n${command} `)
+    expect([...new Set(readme.match(/\b(?:npm|npx|pnpm|yarn|bun|bunx)(?= \w)/g))].toSorted()).toEqual(programs)
+  })
+})
+
+test('Ctrl-C at a question creates nothing, and ends with exit code 130', async (ctx) => {
+  if (spawnSync('script', ['--version']).error) ctx.skip('script of util-linux is not installed')
+  const cwd = mkdtempSync(join(folder, 'cancelled-'))
+  // A terminal without a width would have one character in a line.
+  const command = `stty cols 80; "${process.execPath}" --conditions=@provost/source "${join(root, 'src/main.ts')}"; echo "code $?"`
+  const env = { PATH: process.env['PATH'], SHELL: '/bin/sh', TERM: 'xterm' }
+  const child = spawn('script', ['-qec', command, '/dev/null'], { cwd, env, stdio: 'pipe' })
+  let out = ''
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => (out += piece))
+  const closed = new Promise((resolve) => child.once('close', resolve))
+  await expect.poll(() => out).toContain('Name of the folder?')
+  child.stdin.write('\u0003')
+  await closed
+  expect(out).toContain('Cancelled. Nothing was created.')
+  expect(out).toContain('code 130')
+  expect(readdirSync(cwd)).toEqual([])
+})
+
 test('--help and --version answer', async () => {
   expect(await create('--help')).toMatchObject({ code: 0, out: expect.stringContaining('--template') })
   expect(await create('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
@@ -120,25 +160,32 @@ test('--help and --version answer', async () => {
 // The templates themselves, in one process, whose packages are those of the workspace. A created project has the same code.
 test('the templates pass their own tests', async () => {
   const files = globSync('*/*.test.ts', { cwd: join(root, 'templates') })
-  expect(files.length).toBe(3)
+  expect(files.length).toBe(templates.length)
   const { out, code } = await run(
     join(root, 'templates'),
+    {},
     '--test',
     '--test-isolation=none',
     '--test-reporter=tap',
     ...files,
   )
   expect([code, out.match(/^# fail .*$/m)?.[0]]).toEqual([0, '# fail 0'])
-  expect(Number(/^# pass (\d+)$/m.exec(out)?.[1])).toBe(9)
+  expect(Number(/^# pass (\d+)$/m.exec(out)?.[1])).toBe(13)
 })
 
 test('the versions in templates are those of this repository', () => {
   const catalog = readFileSync(join(root, '../../pnpm-workspace.yaml'), 'utf8')
   const versionOf = (name: string) => new RegExp(`^  '?${name}'?: (\\S+)$`, 'm').exec(catalog)?.[1]
-  for (const template of ['script', 'server', 'team']) {
-    const { devDependencies } = JSON.parse(readFileSync(join(root, 'templates', template, 'package.json'), 'utf8'))
-    for (const [name, version] of Object.entries(devDependencies))
-      expect([name, version]).toEqual([name, versionOf(name)])
+  const dependenciesOf = (...path: readonly string[]): Record<string, string> => {
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, ...path, 'package.json'), 'utf8'))
+    return { ...dependencies, ...devDependencies }
+  }
+  // What only pages have: the matrix builds an application with it, and the client is tested with it.
+  const ofPages = { ...dependenciesOf('../client'), ...dependenciesOf('../../bench/matrix/bundlers') }
+  for (const template of templates) {
+    const { provost: _, ...versions } = dependenciesOf('templates', template)
+    for (const [name, version] of Object.entries(versions))
+      expect([name, version]).toEqual([name, versionOf(name) ?? ofPages[name]])
   }
   const choices = readFileSync(join(root, 'src/choices.ts'), 'utf8')
   for (const [, name = '', version] of choices.matchAll(/package: '([^']+)',\s+version: '([^']+)'/g))
