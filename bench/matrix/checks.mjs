@@ -68,6 +68,9 @@ const checks = {
     assert.deepEqual((await sandbox.run(sum, { tools: { add: ({ a, b }) => a + b } })).value, 10)
     assert.equal((await sandbox.run('const x: = 1')).error.code, 'syntax-error')
     assert.equal((await sandbox.run('for (;;);')).error.code, 'cpu-limit')
+    // A single operation of the engine, during which it looks at no limit: its thread is ended, and the next script has another.
+    assert.equal((await sandbox.run('return String(3n ** 800000n).length')).error.code, 'cpu-limit')
+    assert.equal((await sandbox.run('return 1')).value, 1)
     await sandbox.close()
     if (isNode) return
     await assert.rejects(createSandbox().run('return 1'), { code: 'no-thread-isolation' })

@@ -64,6 +64,9 @@ export async function openPool(
     resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
     workerData: { code, limits, followsValues } satisfies WorkerSetup,
   })
+  // It tells of a thread that fails between two jobs, which it replaces, and of an answer to a job that was withdrawn. Deno
+  // delivers such an answer while it ends a thread. No script is affected, and an error without a listener ends the process.
+  pool.on('error', () => {})
   try {
     await Promise.all(Array.from({ length: workers }, () => pool.run('prepare')))
   } catch (error) {
