@@ -29,6 +29,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   sessions: [
     'kit',
     'wake',
+    'summary',
     'effects',
     'text',
     'outage',
@@ -100,6 +101,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'requests',
     'approvals',
     'api',
+    'console',
     'turns',
     'chat',
     'responses',

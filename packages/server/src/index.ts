@@ -8,7 +8,14 @@ export type { ServeOptions } from './options/serve-options.ts'
 export { serve } from './server/serve.ts'
 export type { Server } from './options/server.ts'
 export { createServer } from './server/server.ts'
-export type { ApprovalOptions, ApprovalQuestion, ApprovalRule, Via } from './options/approval-options.ts'
+export type {
+  ApprovalOptions,
+  ApprovalQuestion,
+  ApprovalRule,
+  OperatorGrant,
+  OperatorRole,
+  Via,
+} from './options/approval-options.ts'
 export type { Worker } from './server/worker.ts'
 export { createWorker } from './server/worker.ts'
 export type { WorkOptions } from './options/work-options.ts'

@@ -3,7 +3,17 @@ import { ProvostError, isRecord } from '@provost/core'
 
 type Method = Exclude<
   keyof SessionStore,
-  'ephemeral' | 'private' | 'clock' | 'transient' | 'place' | 'claimDue' | 'setDue' | 'erase' | 'tombstone' | 'sweep'
+  | 'ephemeral'
+  | 'private'
+  | 'clock'
+  | 'transient'
+  | 'summaries'
+  | 'place'
+  | 'claimDue'
+  | 'setDue'
+  | 'erase'
+  | 'tombstone'
+  | 'sweep'
 >
 
 const methods: Readonly<Record<Method, true>> = {

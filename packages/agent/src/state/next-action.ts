@@ -1,12 +1,14 @@
 import type {
   EntryOf,
+  Json,
   PendingApproval,
   PendingInput,
   PendingRemoteCall,
   PendingUncertain,
   PendingWork,
+  Timestamp,
 } from '@provost/core'
-import { noPendingWork, unknownSubject, checkArguments } from '@provost/core'
+import { assertNever, noPendingWork, unknownSubject, checkArguments } from '@provost/core'
 
 import type { CallState, NextAction, RunProgress, SessionState } from '../types/session-state.ts'
 import { callOf } from './session-state.ts'
@@ -50,6 +52,69 @@ export function pendingWork(state: SessionState): PendingWork {
   return pendingOn(state, state.waits.values())
 }
 
+/** One pending wait, in the form that callers answer. */
+export type PendingWait =
+  | { readonly kind: 'approval'; readonly wait: PendingApproval }
+  | { readonly kind: 'remote'; readonly wait: PendingRemoteCall }
+  | { readonly kind: 'uncertain'; readonly wait: PendingUncertain }
+  | { readonly kind: 'input'; readonly wait: PendingInput }
+
+/** The call that a wait is about, as far as it is known. */
+export interface WaitingCall {
+  readonly toolName: string
+  readonly input: Json
+  readonly startedAt?: Timestamp | undefined
+}
+
+/**
+ * Returns a wait in the form that callers answer.
+ *
+ * @param call the call that it is about. A wait of a child has its own copy.
+ */
+export function pendingWait(entry: EntryOf<'wait'>, call?: WaitingCall): PendingWait {
+  const { effectStatus, child } = entry
+  const shared = {
+    id: entry.token,
+    callId: entry.callId ?? entry.token,
+    toolName: child?.toolName ?? call?.toolName ?? '',
+    agent: child?.agent ?? entry.agent,
+    runPath: [entry.runId, ...(child?.runPath ?? [])],
+    ...(entry.deadline !== undefined && { expiresAt: entry.deadline }),
+    input: child?.input ?? call?.input ?? null,
+  }
+  switch (entry.kind) {
+    case 'approval': {
+      const wait = {
+        ...shared,
+        reason: entry.reason ?? '',
+        ...(entry.evidence !== undefined && { evidence: entry.evidence }),
+        ...(entry.batch !== undefined && { batch: entry.batch }),
+        ...(entry.about ?? unknownSubject),
+      }
+      return { kind: 'approval', wait }
+    }
+    case 'remote':
+      return { kind: 'remote', wait: shared }
+    case 'uncertain': {
+      // A call that repeats another one in doubt has not started itself.
+      const startedAt = child?.startedAt ?? (call?.startedAt || entry.at)
+      return { kind: 'uncertain', wait: { ...shared, startedAt, ...(effectStatus && { effectStatus }) } }
+    }
+    case 'input': {
+      const { input: _, ...about } = shared
+      const wait = {
+        ...about,
+        message: entry.reason ?? '',
+        ...(entry.schema && { schema: entry.schema }),
+        ...(entry.approves && { approves: entry.approves }),
+      }
+      return { kind: 'input', wait }
+    }
+    default:
+      return assertNever(entry.kind)
+  }
+}
+
 /** Returns waits of the run in the form that callers answer. */
 export function pendingOn({ run }: SessionState, waits: Iterable<EntryOf<'wait'>>): PendingWork {
   if (!run) return noPendingWork
@@ -57,43 +122,14 @@ export function pendingOn({ run }: SessionState, waits: Iterable<EntryOf<'wait'>
   const remoteCalls: PendingRemoteCall[] = []
   const uncertain: PendingUncertain[] = []
   const inputs: PendingInput[] = []
-  for (const wait of waits) {
-    const { effectStatus } = wait
-    const call = wait.callId === undefined ? undefined : callOf(run, wait.callId)
-    const shared = {
-      id: wait.token,
-      callId: wait.callId ?? wait.token,
-      toolName: wait.child?.toolName ?? call?.part.toolName ?? '',
-      agent: wait.child?.agent ?? wait.agent,
-      runPath: [wait.runId, ...(wait.child?.runPath ?? [])],
-      ...(wait.deadline !== undefined && { expiresAt: wait.deadline }),
-      input: wait.child?.input ?? call?.args ?? null,
-    }
-    if (wait.kind === 'approval') {
-      approvals.push({
-        ...shared,
-        reason: wait.reason ?? '',
-        ...(wait.evidence !== undefined && { evidence: wait.evidence }),
-        ...(wait.batch !== undefined && { batch: wait.batch }),
-        ...(wait.about ?? unknownSubject),
-      })
-    } else if (wait.kind === 'remote') remoteCalls.push(shared)
-    else if (wait.kind === 'uncertain')
-      uncertain.push({
-        ...shared,
-        // A call that repeats another one in doubt has not started itself.
-        startedAt: wait.child?.startedAt ?? (call?.startedAt || wait.at),
-        ...(effectStatus && { effectStatus }),
-      })
-    else if (wait.kind === 'input') {
-      const { input: _, ...about } = shared
-      inputs.push({
-        ...about,
-        message: wait.reason ?? '',
-        ...(wait.schema && { schema: wait.schema }),
-        ...(wait.approves && { approves: wait.approves }),
-      })
-    }
+  for (const entry of waits) {
+    const call = entry.callId === undefined ? undefined : callOf(run, entry.callId)
+    const about = call && { toolName: call.part.toolName, input: call.args, startedAt: call.startedAt }
+    const { kind, wait } = pendingWait(entry, about)
+    if (kind === 'approval') approvals.push(wait)
+    else if (kind === 'remote') remoteCalls.push(wait)
+    else if (kind === 'uncertain') uncertain.push(wait)
+    else inputs.push(wait)
   }
   return { approvals, remoteCalls, uncertain, inputs }
 }

@@ -2,7 +2,10 @@ import type { ArgumentKind } from '../values/argument.ts'
 import { withCheckedArguments } from '../values/argument.ts'
 import type { SessionStore } from './store.ts'
 
-type Method = Exclude<keyof SessionStore, 'ephemeral' | 'private' | 'clock' | 'transient' | 'place' | 'close'>
+type Method = Exclude<
+  keyof SessionStore,
+  'ephemeral' | 'private' | 'clock' | 'transient' | 'summaries' | 'place' | 'close'
+>
 
 const kinds: Readonly<Record<Method, readonly ArgumentKind[]>> = {
   lease: ['text', 'text', 'number', 'object?'],

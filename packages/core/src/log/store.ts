@@ -3,6 +3,7 @@ import type { Json, Timestamp } from '../values/json.ts'
 import type { Entry, Fold, NewEntry } from './entry.ts'
 import type { SessionStatus } from './run-status.ts'
 import type { SessionInfo } from './run.ts'
+import type { SessionSummaries } from './session-summary.ts'
 
 /** A value delivered to a session by another process: an approval, a remote result, a steer. */
 export interface Delivery {
@@ -252,6 +253,8 @@ export interface SessionStore {
   setDue?(sessionId: string, next: DueTime): Promise<void>
   /** Absent where no other process could read it, and in stores that keep only logs. */
   readonly transient?: TransientBuffer
+  /** Summaries of the sessions, for lists and searches. Absent in stores that keep none: a reader then folds the logs. */
+  readonly summaries?: SessionSummaries
   /** The location of the store, so that related data can be kept beside it. Absent: unknown. */
   place?(): StoreLocation
 }

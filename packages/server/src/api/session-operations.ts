@@ -121,7 +121,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       answer: releaseSchema,
       async handle({ principal, id }) {
         accepting()
-        if (!(await approver.isOperator(principal))) throw notOperator()
+        if ((await approver.roleOf(principal))?.role !== 'operate') throw notOperator()
         await allow(principal, { kind: 'release', sessionId: id })
         const released = await host.releaseQuarantine(id)
         if (released === undefined) throw unknownSession(id)

@@ -1,12 +1,24 @@
 import type { Principal } from '@provost/core'
+import { isRecord } from '@provost/core'
 
 import { HttpError } from '../http/http-error.ts'
-import type { ApprovalQuestion } from '../options/approval-options.ts'
+import type { ApprovalQuestion, OperatorRole } from '../options/approval-options.ts'
 import type { ServerOptions } from '../options/server-options.ts'
+
+/** An operator role, and what its principal reads. */
+export interface HeldRole {
+  readonly role: OperatorRole
+  /** Whether it reads values that are labelled secret. */
+  readonly cleared: boolean
+  /** Whether it reads the sessions of others only where `authorize` is set. */
+  readonly needsAuthorize: boolean
+}
 
 /** The rules of a server about who may decide. */
 export interface Approver {
-  /** Whether a principal has the operator role. Without `authenticate`, each request from this machine has it. */
+  /** Returns the operator role of a principal. Without `authenticate`, each request from this machine may operate. */
+  roleOf(principal: Principal): Promise<HeldRole | undefined>
+  /** Whether a principal has an operator role that decides. */
   isOperator(principal: Principal): Promise<boolean>
   /** Whether `approvals.by` is a function, so that principals may decide in other principals' sessions. */
   readonly isRule: boolean
@@ -23,8 +35,15 @@ export function createApprover({
   authenticate,
   operator,
 }: Pick<ServerOptions, 'approvals' | 'authenticate' | 'operator'>): Approver {
-  const isOperator = async (principal: Principal): Promise<boolean> =>
-    operator ? isYes(await operator(principal)) : authenticate === undefined
+  async function roleOf(principal: Principal): Promise<HeldRole | undefined> {
+    if (operator) return heldRole(await operator(principal))
+    return authenticate ? undefined : { role: 'operate', cleared: true, needsAuthorize: false }
+  }
+
+  async function isOperator(principal: Principal): Promise<boolean> {
+    const held = await roleOf(principal)
+    return held !== undefined && held.role !== 'view'
+  }
 
   async function permits(principal: Principal, question: ApprovalQuestion): Promise<boolean> {
     const by = approvals?.by ?? 'requester'
@@ -34,6 +53,7 @@ export function createApprover({
   }
 
   return {
+    roleOf,
     isOperator,
     isRule: typeof approvals?.by === 'function',
     takesPeers: approvals?.peers === true,
@@ -51,6 +71,15 @@ export function createApprover({
       return typeof mayEdit === 'function' ? isYes(await mayEdit(principal, question)) : mayEdit
     },
   }
+}
+
+/** Reads the answer of untyped code: everything that is no role is none. */
+function heldRole(answer: unknown): HeldRole | undefined {
+  if (answer === true) return { role: 'operate', cleared: true, needsAuthorize: true }
+  const role = isRecord(answer) ? answer['role'] : answer
+  if (role !== 'view' && role !== 'decide' && role !== 'operate') return undefined
+  const cleared = role !== 'view' || (isRecord(answer) && answer['clearance'] === 'secret')
+  return { role, cleared, needsAuthorize: false }
 }
 
 /** Only `true` permits; other truthy values of untyped code do not. */

@@ -126,7 +126,7 @@ async function rowsOf(
   const start = behind === undefined ? 0 : all.findIndex(({ wait }) => wait.id === behind) + 1
   for (const waiting of all.slice(start)) {
     if (!(await shows(info, requester, waiting))) continue
-    rows.push({ kind: waiting.kind, ...row, text: textOf(waiting), wait: waiting.wait })
+    rows.push({ kind: waiting.kind, ...row, text: waitText(waiting), wait: waiting.wait })
   }
   return rows
 }
@@ -141,12 +141,18 @@ async function quarantinedRow(info: SessionInfo, releases: InboxReading['release
       agent: info.agent,
       ...(info.principal !== undefined && { requester: info.principal }),
       updatedAt: info.updatedAt,
-      text: `Session ${displayText(info.id, { limit: 200 })} is in quarantine: its processes died repeatedly.`,
+      text: quarantineText(info.id),
     },
   ]
 }
 
-function textOf(waiting: Waiting): string {
+/** Returns what the row of a session in quarantine says. */
+export function quarantineText(id: string): string {
+  return `Session ${displayText(id, { limit: 200 })} is in quarantine: its processes died repeatedly.`
+}
+
+/** Returns the question of a wait as one printable line. */
+export function waitText(waiting: Waiting): string {
   if (waiting.kind === 'approval') return questionText(waiting.wait satisfies PendingApproval)
   const { toolName } = waiting.wait
   const name = displayText(toolName, { limit: 128 })

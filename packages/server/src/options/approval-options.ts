@@ -27,6 +27,16 @@ export interface ApprovalQuestion extends Partial<QuestionSubject> {
   readonly args?: Json
 }
 
+/** What an operator may do: `view` reads, `decide` also decides, `operate` also forks, releases, aborts and sees the system. */
+export type OperatorRole = 'view' | 'decide' | 'operate'
+
+/** A role, with what its principal may read. */
+export interface OperatorGrant {
+  readonly role: OperatorRole
+  /** `secret`: the principal also reads values that are labelled secret or for certain readers. For the role `view`; the others do. */
+  readonly clearance?: 'secret'
+}
+
 /** Returns whether a principal may decide on a question. Called for each decision; a rule that throws permits nothing. */
 export type ApprovalRule = (principal: Principal, question: ApprovalQuestion) => MaybePromise<boolean>
 

@@ -1,7 +1,7 @@
 import type { Agent } from '@provost/agent'
 import type { Effect, Json, MaybePromise, Principal, RunChange } from '@provost/core'
 
-import type { ApprovalOptions, Via } from './approval-options.ts'
+import type { ApprovalOptions, OperatorGrant, OperatorRole, Via } from './approval-options.ts'
 import type { ChatOptions } from './chat-options.ts'
 import type { Limits } from './limits.ts'
 import type { RequestOptions } from './request-options.ts'
@@ -9,9 +9,9 @@ import type { WorkOptions } from './work-options.ts'
 
 /** What a principal is about to do. */
 export type Action =
-  | { readonly kind: 'run' | 'list' | 'waits'; readonly agent?: string }
+  | { readonly kind: 'run' | 'list' | 'waits' | 'import' | 'system'; readonly agent?: string }
   | {
-      readonly kind: 'read' | 'send' | 'abort' | 'delete' | 'export' | 'release' | 'compensate'
+      readonly kind: 'read' | 'send' | 'abort' | 'delete' | 'export' | 'release' | 'compensate' | 'fork'
       readonly sessionId: string
       /** Principal of the session; absent if it is the one that sends the request. */
       readonly requester?: Principal
@@ -70,11 +70,17 @@ export interface ServerOptions extends WorkOptions {
    */
   readonly approvals?: ApprovalOptions
   /**
-   * Returns whether a principal has the operator role. An operator sees `GET /api/waits` and decides in the sessions of all
-   * principals, but reads a whole session only if `authorize` permits it. Default: no principal with `authenticate`,
-   * each request from this machine without it.
+   * Returns the operator role of a principal, for the sessions of all principals:
+   *
+   * - `view`: reads them in the console. Secret values are withheld, unless the answer is `{ role: 'view', clearance: 'secret' }`.
+   * - `decide`: also sees `GET /api/waits` and decides.
+   * - `operate`: also releases, forks and imports sessions, and sees the system.
+   * - `true`: like `operate`, but reads whole sessions only if `authorize` is set and permits it.
+   *
+   * `authorize` is asked about each session and can refuse it. Default: no role with `authenticate`; `operate` for each request from this machine without
+   * it.
    */
-  readonly operator?: (principal: Principal) => MaybePromise<boolean>
+  readonly operator?: (principal: Principal) => MaybePromise<boolean | OperatorRole | OperatorGrant | undefined>
   /**
    * Whether event streams are compressed (gzip) for clients that accept it. Default true. With `false`, the length of
    * a frame depends on that frame alone: an observer of the encrypted connection who also writes text into a session,

@@ -83,6 +83,7 @@ function withAppend(inner: SessionStore, append: SessionStore['append']): Sessio
     ...(inner.private && { private: true as const }),
     ...(inner.clock && { clock: inner.clock }),
     ...(inner.transient && { transient: inner.transient }),
+    ...(inner.summaries && { summaries: inner.summaries }),
     append,
     lease: (...args) => inner.lease(...args),
     release: (...args) => inner.release(...args),

@@ -1,0 +1,2 @@
+export * from './console/console-answer.ts'
+export * from './console/console-schema.ts'

@@ -1,0 +1,37 @@
+import type { Entry, SessionStore } from '@provost/core'
+
+import { HttpError } from '../http/http-error.ts'
+
+/** Levels of children that a log may be below its session. */
+const deepest = 64
+
+/** Returns the first entry after an offset; undefined at the end of the log. */
+export async function entryAfter(store: SessionStore, log: string, offset: number): Promise<Entry | undefined> {
+  for await (const entry of store.read(log, offset)) return entry
+  return undefined
+}
+
+/**
+ * Checks that a log is the main log of a session, or that of one of its children.
+ *
+ * @returns the log.
+ * @throws HttpError 404 `unknown-log`
+ */
+export async function checkLog(store: SessionStore, sessionId: string, log: string = sessionId): Promise<string> {
+  let name = log
+  for (let depth = 0; name !== sessionId; depth++) {
+    const first = depth < deepest ? await entryAfter(store, name, 0) : undefined
+    const parent = first?.type === 'run' && first.op === 'started' ? first.parent : undefined
+    if (!parent) throw unknownLog(sessionId, log)
+    name = parent.log
+  }
+  return log
+}
+
+function unknownLog(sessionId: string, log: string): HttpError {
+  return new HttpError(404, {
+    code: 'unknown-log',
+    message: `Session ${sessionId.slice(0, 200)} has no log ${log.slice(0, 200)}.`,
+    hint: 'Use a log from the index of the session.',
+  })
+}

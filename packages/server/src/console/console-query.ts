@@ -1,0 +1,74 @@
+import { z } from 'zod'
+
+import type { ConsoleStatus } from './console-answer.ts'
+import { consoleStatus } from './console-schema.ts'
+
+const name = z.string().min(1).max(200)
+const log = z.string().min(1).max(500)
+const cursor = z.string().min(1).max(8_000)
+const offset = z.coerce.number().int().min(1).max(1e9)
+const time = z.coerce.number().int().min(0).max(8.64e15)
+
+/** The query of `GET /api/console/sessions`. */
+interface SessionsQuery {
+  before?: string | undefined
+  q?: string | undefined
+  status?: ConsoleStatus | undefined
+  agent?: string | undefined
+  principal?: string | undefined
+  rule?: string | undefined
+  from?: number | undefined
+  to?: number | undefined
+  limit?: number | undefined
+}
+
+export const sessionsQuery: z.ZodType<SessionsQuery> = z.strictObject({
+  before: cursor.optional(),
+  q: z.string().min(1).max(200).optional().describe('Part of the title, or the id.'),
+  status: consoleStatus.optional(),
+  agent: name.optional(),
+  principal: name.optional(),
+  rule: name.optional(),
+  from: time.optional(),
+  to: time.optional(),
+  limit: z.coerce.number().int().min(1).max(200).optional(),
+})
+
+export const inboxQuery: z.ZodType<{ after?: string | undefined; limit?: number | undefined }> = z.strictObject({
+  after: cursor.optional(),
+  limit: z.coerce.number().int().min(1).max(100).optional(),
+})
+
+export const indexQuery: z.ZodType<{
+  log?: string | undefined
+  after?: string | undefined
+  limit?: number | undefined
+}> = z.strictObject({
+  log: log.optional().describe('Only this log; `after` is then an offset.'),
+  after: cursor.optional(),
+  limit: z.coerce.number().int().min(1).max(10_000).optional(),
+})
+
+export const entriesQuery: z.ZodType<{ log?: string | undefined; from: number; to?: number | undefined }> =
+  z.strictObject({
+    log: log.optional(),
+    from: offset,
+    to: offset.optional().describe('The last offset, included. An answer has at most 200 entries.'),
+  })
+
+export const textQuery: z.ZodType<{
+  log?: string | undefined
+  offset: number
+  pointer: string
+  start?: number | undefined
+  end?: number | undefined
+}> = z.strictObject({
+  log: log.optional(),
+  offset,
+  pointer: z
+    .string()
+    .max(2_000)
+    .regex(/^(?:\/.*)?$/su),
+  start: z.coerce.number().int().min(0).optional(),
+  end: z.coerce.number().int().min(0).optional(),
+})
