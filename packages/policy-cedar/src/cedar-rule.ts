@@ -20,6 +20,8 @@ import { sharedContext } from './request-context.ts'
 export interface CedarRuleOptions {
   /** The text of the policy file. */
   readonly policy: string
+  /** Name of the rule in decisions, reports and coverage, where several files are used. Default `cedar`. */
+  readonly name?: string
   /** The tools of the agents, whose arguments the policy reads. A call of any other tool is denied. */
   readonly tools: readonly ToolInfo[]
   /** Values that policies read as `context.facts`: texts, whole numbers, booleans, lists of texts. */
@@ -34,7 +36,13 @@ export interface CedarRule extends DataFlowRule {
   readonly hash: string
 }
 
-const optionKeys = { policy: true, tools: true, facts: true, labels: true } satisfies KnownKeys<CedarRuleOptions>
+const optionKeys = {
+  policy: true,
+  name: true,
+  tools: true,
+  facts: true,
+  labels: true,
+} satisfies KnownKeys<CedarRuleOptions>
 
 /**
  * Returns a rule for `dataFlowPolicy` that judges calls by a Cedar policy. It can only tighten: a permitted call goes on to
@@ -49,8 +57,9 @@ const optionKeys = { policy: true, tools: true, facts: true, labels: true } sati
  */
 export function cedarRule(options: CedarRuleOptions): CedarRule {
   checkOptions(options, optionKeys, 'cedarRule')
-  const { policy, labels = {} } = options
+  const { policy, name = 'cedar', labels = {} } = options
   if (typeof policy !== 'string') throw invalidPolicy('The option policy of cedarRule is not a text.')
+  if (typeof name !== 'string' || name === '') throw invalidPolicy('The option name of cedarRule is not a name.')
   const facts = checkedFacts(options.facts ?? {})
   checkNames(Object.keys(labels))
   const tools = withAnswer(toolsOf(options.tools))
@@ -93,7 +102,7 @@ export function cedarRule(options: CedarRuleOptions): CedarRule {
     if ('failed' in answer) return failed(hash, call, answer.failed)
     return answer.permitted ? undefined : refusal(hash, call, partsOf(answer.policies, byId), sums)
   }
-  Object.defineProperty(rule, 'name', { value: 'cedar' })
+  Object.defineProperty(rule, 'name', { value: name })
   const counts = (call: ToolCall): Readonly<Record<string, number>> =>
     Object.fromEntries(
       counters

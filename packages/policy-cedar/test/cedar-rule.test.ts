@@ -31,6 +31,11 @@ test('a permitted call runs, a forbidden one asks or is denied by the annotation
   expect(denied.told).toEqual(['Large refunds need approval'])
 })
 
+test('a rule has the name of its file in decisions, where it is given', async () => {
+  const { rows } = await runUnder(permit + askLarge, [refundOf(101)], { name: 'refunds' })
+  expect(rows).toMatchObject([{ rule: 'refunds' }])
+})
+
 test('a call that no policy permits is denied', async () => {
   expect((await runUnder(askLarge, [refundOf(1)])).calls).toEqual(['denied'])
 })
