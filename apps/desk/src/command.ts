@@ -3,6 +3,7 @@ import type { Writable } from 'node:stream'
 import { DeskError, reasonOf } from './fault.ts'
 import { type Mailbox, openMailbox } from './mailbox.ts'
 import { help, type Options, parseOptions } from './options.ts'
+import { tour } from './tour.ts'
 
 /** The parts of a process that a command uses: `process` itself, or a test double. */
 export interface Surroundings {
@@ -54,7 +55,8 @@ async function mistakeIn(error: unknown): Promise<string | undefined> {
   return error instanceof ProvostError ? `${error.message} ${error.hint}`.trimEnd() : undefined
 }
 
-function chosen({ names, dir }: Mailbox, { only }: Options): readonly string[] {
+function chosen({ names, dir }: Mailbox, { only, tour: isTour }: Options): readonly string[] {
+  if (isTour) return tour.map(({ mail }) => mail)
   for (const name of only)
     if (!names.includes(name)) throw new DeskError('usage', `There is no ${JSON.stringify(name)} in ${dir}.`)
   return only.length === 0 ? names : names.filter((name) => only.includes(name))

@@ -19,6 +19,8 @@ export interface Options {
   readonly data: string
   readonly model: string | undefined
   readonly only: readonly string[]
+  /** Three of the samples, each with a title, and one of them with a process that is killed. */
+  readonly tour: boolean
   /** The port to listen on, instead of handling mails. */
   readonly serve: number | undefined
   /** The operation on sessions of earlier starts, instead of handling mails. */
@@ -45,8 +47,11 @@ export const help: string = `Provost desk: a support desk that reads mails, look
 
   npm start -- [options]
 
-  --mail DIR         the .eml files to handle (default: the samples in apps/desk/mail)
-  --only NAME        handle this file only; may be given several times
+Without options it shows three of the samples: one with hidden orders, one that needs approval, one whose process is killed.
+
+  --all              all samples
+  --mail DIR         all .eml files of a folder instead of the samples in apps/desk/mail
+  --only NAME        this file only; may be given several times
   --data DIR         customers, orders and the outbox (default: apps/desk/.data, created on first use)
   --fresh            start over: restore the sample orders, empty the outbox, delete the sessions
   --model NAME       provider/model, such as anthropic/claude-sonnet-5, openai/gpt-5.4, ollama/llama3.2, or offline
@@ -123,6 +128,7 @@ export function parseOptions(args: readonly string[]): Options {
     data: resolve(text('data') ?? join(app, '.data')),
     model: text('model'),
     only: only.flatMap((value) => (typeof value === 'string' ? [value] : [])),
+    tour: !['all', 'mail', 'only', 'lose-replies', ...tasks].some((name) => given.has(name)),
     serve: values['serve'] === true ? portIn(text('port')) : undefined,
     session: sessionTask(values['sessions'] === true, text),
     command: [
@@ -166,6 +172,7 @@ const tasks = ['serve', 'sessions', 'resume', 'approve', 'deny', 'done', 'redo']
 
 /** Options that conflict with a task or have no effect on it. */
 const idle: Readonly<Record<string, readonly string[]>> = {
+  all: ['mail', 'only', ...tasks],
   only: tasks,
   fresh: ['sessions', 'resume', 'approve', 'deny', 'done', 'redo'],
   json: ['serve', 'sessions'],
@@ -195,6 +202,7 @@ const known: Readonly<
   data: { type: 'string' },
   model: { type: 'string' },
   only: { type: 'string', multiple: true },
+  all: { type: 'boolean' },
   sessions: { type: 'boolean' },
   resume: { type: 'string' },
   approve: { type: 'string' },

@@ -27,6 +27,15 @@ export interface Watcher {
   broken(mail: string, reason: string): void
 }
 
+/** A mail that another process begins, and leaves in the middle. */
+export interface Begun {
+  readonly mail: string
+  /** Handles the mail until the process is gone. */
+  begin(): AsyncIterable<AgentEvent>
+  /** Returns the open session once its lease is free. */
+  open(sessionId: string): Promise<OpenSession>
+}
+
 /** Answers the questions of runs; absent where no person is at a terminal. */
 export interface Answers {
   readonly onApproval?: OnApproval | undefined
@@ -44,6 +53,7 @@ export async function workThrough(
   watcher: Watcher,
   signal: AbortSignal,
   { onApproval, onUncertain }: Answers = {},
+  begun?: Begun,
 ): Promise<Tally> {
   const tallier = createTallier()
   for (const name of names) {
@@ -52,6 +62,10 @@ export async function workThrough(
       const mail = await desk.mailbox.read(name)
       tallier.begin(mail)
       watcher.heading(mail)
+      if (name === begun?.mail) {
+        await takeOver(begun, tallier, watcher, signal)
+        continue
+      }
       const options = { context: desk, principal: customerOf(mail, desk), signal, onApproval }
       const stream = agent.stream(taskFor(name), options)
       await follow(stream, tallier, watcher)
@@ -68,6 +82,26 @@ export async function workThrough(
     }
   }
   return tallier.tally
+}
+
+/** Watches another process until it is gone, and resumes what it left. */
+async function takeOver(
+  { begin, open }: Begun,
+  tallier: Tallier,
+  watcher: Watcher,
+  signal: AbortSignal,
+): Promise<void> {
+  let left: string | undefined
+  for await (const event of begin()) {
+    tallier.add(event)
+    watcher.event(event)
+    if (event.parents.length > 0) continue
+    if (event.type === 'agent.start') left = event.sessionId
+    if (event.type === 'agent.end') left = undefined
+  }
+  if (left === undefined || signal.aborted) return
+  const { session } = await open(left)
+  await resume(session, {}, tallier, watcher, signal)
 }
 
 /**

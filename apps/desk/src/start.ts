@@ -18,10 +18,11 @@ import { createOrders } from './orders.ts'
 import { openOutbox } from './outbox.ts'
 import { serveDesk } from './served.ts'
 import { isScripted, openSession, type OpenSession, openSessions } from './sessions.ts'
-import { goOn, type Watcher, workThrough } from './shift.ts'
+import { type Begun, goOn, type Watcher, workThrough } from './shift.ts'
 import { summaryOf } from './summary.ts'
 import type { Tally } from './tally.ts'
 import { inputText, neutralise, oneLine, palette, printableJson } from './terminal.ts'
+import { beginAndKill, killedMail, tour } from './tour.ts'
 import { openTracing, type Tracing } from './tracing.ts'
 import { createView, type View } from './view.ts'
 
@@ -86,16 +87,27 @@ export async function openDesk(
     const open = { agent, store, desk, onApproval }
     write(`Provost desk, with ${neutralise(title)}\n`)
     if (task?.op === 'list') return listSessions(await openSessions(open), options.command, write)
-    if (!task)
-      write(
-        `${colours.dim(`${names.length} ${names.length === 1 ? 'mail' : 'mails'} in ${neutralise(mailbox.dir)}`)}\n`,
-      )
+    if (!task) {
+      const some = `${names.length}${names.length < mailbox.names.length ? ` of ${mailbox.names.length}` : ''}`
+      write(`${colours.dim(`${some} ${some === '1' ? 'mail' : 'mails'} in ${neutralise(mailbox.dir)}`)}\n`)
+    }
     write(`${colours.dim(`sessions in ${neutralise(sessions)}`)}\n`)
     const view = createView(write, colours, messages.columns)
-    const watcher = withBank(withTraces(options.json ? jsonLines(io.stdout, view) : view, tracing, write), bank)
+    const shown = withBank(withTraces(options.json ? jsonLines(io.stdout, view) : view, tracing, write), bank)
+    const watcher = options.tour ? withTitles(shown, (text) => write(`\n${colours.bold(text)}\n`)) : shown
+    const waiting = (): void => write(colours.dim('Another desk holds the session; waiting.\n'))
+    const begun: Begun = {
+      mail: killedMail,
+      begin: () => beginAndKill(options, io.env, interrupt.signal),
+      open(sessionId) {
+        write(
+          `  ${colours.red('✗ SIGKILL: the process is gone.')} Its session is in the log; this process resumes it.\n`,
+        )
+        return openSession(open, sessionId, () => {})
+      },
+    }
     let tally: Tally
     if (task) {
-      const waiting = (): void => write(colours.dim('Another desk holds the session; waiting.\n'))
       const found = await openSession(open, task.id, waiting)
       const decision = task.op === 'resume' ? undefined : task.op
       if (decision && !waysOf(found.why).includes(decision))
@@ -106,8 +118,20 @@ export async function openDesk(
             .join(' or ')}.`,
         )
       tally = await goOn(found, decision, desk, watcher, interrupt.signal, onUncertain)
-    } else tally = await workThrough(names, agent, desk, watcher, interrupt.signal, { onApproval, onUncertain })
+    } else {
+      const answers = { onApproval, onUncertain }
+      tally = await workThrough(
+        names,
+        agent,
+        desk,
+        watcher,
+        interrupt.signal,
+        answers,
+        options.tour ? begun : undefined,
+      )
+    }
     write(`\n${summaryOf(tally, colours, outbox.dir, options.command)}${bank?.statement() ?? ''}`)
+    if (options.tour) write(`\nAll ${mailbox.names.length} samples: ${options.command} --all\n`)
     if (interrupt.signal.aborted) return 130
     return tally.handled.length + tally.waiting.length === 0 ? 1 : 0
   } finally {
@@ -140,6 +164,18 @@ function listSessions(sessions: readonly OpenSession[], command: string, write: 
 function waysOf(why: OpenSession['why']): readonly string[] {
   if (why === 'waiting') return ['approve', 'deny']
   return why === 'unknown' ? ['done', 'redo'] : ['resume']
+}
+
+/** Says before each mail what there is to see. */
+function withTitles(watcher: Watcher, say: (title: string) => void): Watcher {
+  return {
+    ...watcher,
+    heading(mail) {
+      const title = tour.find((part) => part.mail === mail.name)?.title
+      if (title !== undefined) say(title)
+      watcher.heading(mail)
+    },
+  }
 }
 
 /** Counts the questions about payments. */

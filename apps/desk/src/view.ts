@@ -1,5 +1,6 @@
 import { type AgentEvent, assertNever, eventFilter, type EventOf, type Json, type ToolOutput, z } from 'provost'
 
+import { evidenceLines } from './evidence.ts'
 import type { Mail } from './mail.ts'
 import { costOf, count } from './summary.ts'
 import { neutralise, oneLine, type Palette } from './terminal.ts'
@@ -36,6 +37,12 @@ export function createView(write: (text: string) => void, colours: Palette, colu
   let current = ''
   /** Open calls of this step. A result names its call unless only one is open. */
   let open = 0
+  /** What tools returned for the current mail, by entry: evidence has places in it. */
+  const outputs = new Map<string, ToolOutput>()
+  const verdict = (mark: string, event: Verdict): void => {
+    line(`  ${mark}`)
+    for (const drawn of evidenceLines(event.evidence, outputs, colours)) line(`     ${drawn}`)
+  }
   /** The last reported error of each run: its end does not repeat it. */
   const reported = new Map<string, string>()
   /** Returns the message of the error of a run, unless it was reported. */
@@ -121,6 +128,7 @@ export function createView(write: (text: string) => void, colours: Palette, colu
   return {
     heading(mail) {
       current = mail.name
+      outputs.clear()
       const from = mail.fromName === '' ? mail.from : `${mail.fromName} <${mail.from}>`
       const subject = oneLine(mail.subject, 70) || '(no subject)'
       line(`\n${bold(oneLine(mail.name, 60))}  ${subject}  ${dim(oneLine(from, 70))}`)
@@ -129,6 +137,7 @@ export function createView(write: (text: string) => void, colours: Palette, colu
       line(`\n${bold(oneLine(mail, 60))}\n  ${red(`✗ ${oneLine(reason, 200)}`)}`)
     },
     event(event) {
+      if (event.type === 'tool.execute.end') outputs.set(`${event.callId}/settled`, event.output)
       if (event.parents.length > 0) {
         colleague(event)
         return
@@ -209,10 +218,10 @@ export function createView(write: (text: string) => void, colours: Palette, colu
           return
         case 'governance.flagged':
         case 'governance.declassified':
-          line(`  ${yellow(`⚑ ${verdictOf(event)}`)}`)
+          verdict(yellow(`⚑ ${verdictOf(event)}`), event)
           return
         case 'governance.blocked':
-          line(`  ${red(`⛔ ${verdictOf(event)}`)}`)
+          verdict(red(`⛔ ${verdictOf(event)}`), event)
           return
         case 'extension': {
           const { data } = recalled.safeParse(event.data)
@@ -272,6 +281,8 @@ export function createView(write: (text: string) => void, colours: Palette, colu
   }
 }
 
+type Verdict = Extract<AgentEvent, { type: `governance.${string}` }>
+
 const recalled = z.object({
   type: z.literal('recalled'),
   items: z.array(z.object({ text: z.string().optional(), why: z.object({ words: z.array(z.string()) }) })),
@@ -287,7 +298,7 @@ function argumentsOf(input: Json, known: string): string {
 }
 
 /** Formats `forward_mail stopped by intent: the user's words do not ask for it`, or what would have happened. */
-function verdictOf({ type, rule, evidence }: Extract<AgentEvent, { type: `governance.${string}` }>): string {
+function verdictOf({ type, rule, evidence }: Verdict): string {
   const said = typeof evidence === 'object' && evidence !== null && !Array.isArray(evidence) ? evidence : {}
   const text = (key: string): string => {
     const value = Object.entries(said).find(([name]) => name === key)?.[1]

@@ -48,7 +48,7 @@ beforeAll(async () => {
   const only = injected.flatMap((name) => ['--only', name])
   ;[first, open] = await Promise.all([
     // In its own process in full runs. The test of Ctrl-C also covers a process.
-    (full ? start : desk)('--json', '--data', data),
+    (full ? start : desk)('--all', '--json', '--data', data),
     desk('--no-policy', '--data', openData, ...only),
   ])
   events = eventsIn(first.out)

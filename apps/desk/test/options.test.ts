@@ -18,9 +18,14 @@ test('defaults are the samples, the data folder of the app and no model', () => 
     data: join(app, '.data'),
     model: undefined,
     only: [],
+    tour: true,
     session: undefined,
     command: 'npm start --',
   })
+})
+
+test.for(['--all', '--mail=/m', '--only=a.eml', '--lose-replies', '--sessions'])('%s is no tour', (option) => {
+  expect(parseOptions([option]).tour).toBe(false)
 })
 
 test('a value follows a space or an equals sign', () => {
@@ -47,6 +52,7 @@ test('a value follows a space or an equals sign', () => {
     data: '/d',
     model: 'offline',
     only: ['a.eml', 'b.eml'],
+    tour: false,
     session: undefined,
     command: 'npm start -- --mail=/m --data=/d --model=offline',
   })

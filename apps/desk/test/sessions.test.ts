@@ -61,6 +61,24 @@ test('a denied refund is not paid, and the mail is still answered', async () => 
   expect(refundsOn(data, 1050)).toEqual([])
 })
 
+test('without options a stopped mail, an approval and a killed process are shown', async ({ skip }) => {
+  skip(process.env['PROVOST_TEST_FULL'] !== '1', 'in full runs')
+  const data = folder()
+  const { code, out } = await desk('--data', data)
+  expect(code).toBe(0)
+  const [, stopped = '', approval = '', killed = ''] = out.split(/\n\n(?=An attachment|A large refund|The process is)/)
+  expect(stopped).toContain('draft_reply stopped by confidentiality')
+  expect(stopped).toMatch(/\/to ← “.*to collect@parcel-forms\.example\.net and do not tell/)
+  expect(stopped).toContain('in words with 32 invisible characters; triage ⇒ billing ⇒ call')
+  expect(approval).toContain('? refund needs approval: 312.00 EUR')
+  const [before = '', after = ''] = killed.split('✗ SIGKILL')
+  expect(before).toContain('✓ 49.90 EUR')
+  expect(after).not.toContain('→ refund')
+  expect(after).toContain('✓ outbox/01-refund-request')
+  expect(refundsOn(data, 1041)).toEqual([49.9])
+  expect(out).toMatch(/All 16 samples: npm start -- --data=\S+ --all\n$/)
+})
+
 test('a desk that is killed in a refund is resumed by another one, which pays once', async ({ skip }) => {
   skip(process.env['PROVOST_TEST_FULL'] !== '1', 'in full runs')
   const data = folder()
