@@ -1,4 +1,4 @@
-import type { Rest, RunResult, SessionStore } from '@provost/core'
+import type { DueTime, Rest, RunResult, SessionStore, Timestamp } from '@provost/core'
 
 import { firstInput } from '../inbox/drain.ts'
 import type { Recipient } from '../messages/read-input.ts'
@@ -31,12 +31,23 @@ export function restOf(state: SessionState, runs: Pick<SessionRuns<unknown>, 'ac
 export async function advanceSession(setup: AdvanceSetup): Promise<Rest> {
   const { id, store, agent, state, runs, inbox } = setup
   let result = await activeRuns(runs)
-  if (!result) {
-    await Promise.all([runs.refresh(), inbox.sync()])
+  let next: DueTime | undefined
+  // Another process took the input of the run: what it left, and answers since, may be for this one.
+  while (!result || isTakenElsewhere(result)) {
+    // In this order: each delivery that was read is considered with a log that is not older.
+    await inbox.sync()
+    await runs.refresh()
     startDue(setup)
+    if (!runs.activeRun()) {
+      // A claim hides the session, and there is nothing to do.
+      const rest = restOf(state, runs)
+      next = { ...deadlineOf(state), seen: seenAt(rest, inbox, agent), after: state.offset }
+      break
+    }
     result = await activeRuns(runs)
   }
-  if (result?.status === 'failed') {
+  if (next) await store.setDue?.(id, next)
+  else if (result?.status === 'failed') {
     const { code } = result.error
     if (code === 'session-busy' || code === 'fenced') {
       const { until = state.clock.now() } = await store.leaseState(id)
@@ -45,14 +56,18 @@ export async function advanceSession(setup: AdvanceSetup): Promise<Rest> {
     // Its end is not in the log, so the run stays open.
     if (runs.openRun()) throw result.error
   }
-  const deadline = nextDeadline(state)
-  const at = Number.isFinite(deadline) ? { at: deadline } : {}
   const rest = restOf(state, runs)
-  // A run that rests has recorded when it is due. Without one, the claim of the session is still to be settled.
-  const isSettled = result !== undefined && (result.status !== 'failed' || result.error.code !== 'already-taken')
-  if (!isSettled && rest !== 'running') await store.setDue?.(id, { ...at, seen: seenAt(rest, inbox, agent) })
-  if (rest === 'waits') return { rest, ...at }
+  if (rest === 'waits') return { rest, ...deadlineOf(state) }
   return { rest: rest === 'yielded' ? rest : 'done' }
+}
+
+function isTakenElsewhere(result: RunResult<unknown>): boolean {
+  return result.status === 'failed' && result.error.code === 'already-taken'
+}
+
+function deadlineOf(state: SessionState): { readonly at?: Timestamp } {
+  const deadline = nextDeadline(state)
+  return Number.isFinite(deadline) ? { at: deadline } : {}
 }
 
 /** Waits until no run is active. @returns the result of the last one; undefined if none was active. */

@@ -166,3 +166,59 @@ test('a run that cannot be resumed rejects, and its log is unchanged', async () 
   await expect(other.advance()).rejects.toMatchObject({ code: 'missing-tool' })
   expect((await readLog(store, 's')).length).toBe(before)
 })
+
+/** A store of which one method waits, once, until it is opened. */
+function held(store: SessionStore, method: 'lease' | 'setDue') {
+  const entered = Promise.withResolvers<void>()
+  const opened = Promise.withResolvers<void>()
+  async function pass(): Promise<void> {
+    entered.resolve()
+    await opened.promise
+  }
+  const slow: SessionStore =
+    method === 'lease'
+      ? { ...store, lease: async (...terms) => (await pass(), store.lease(...terms)) }
+      : { ...store, setDue: async (...next) => (await pass(), store.setDue?.(...next)) }
+  return { slow, entered: entered.promise, open: () => opened.resolve() }
+}
+
+test('a process whose input another one took finds the answer that the session then got', async () => {
+  const store = shared()
+  const { tool: payment, done } = payTool()
+  const { slow, entered, open } = held(store, 'lease')
+  const late = world([{ text: 'Paid.' }], { tools: [payment], store: slow }).agent
+  const { agent } = world([{ toolCalls: [pay(5)] }], { tools: [payment], store })
+  await (await agent.createSession({ id: 's' })).close()
+  await answer(store, 'send/k', { mode: 'queue', input: 'go' })
+  const behind = await late.resumeSession('s')
+  const advancing = behind.advance()
+  await entered
+  const first = await agent.resumeSession('s')
+  expect(await first.advance()).toEqual({ rest: 'waits' })
+  await answer(store, first.pending.approvals[0]?.id ?? '', { decision: 'approve' })
+  open()
+  expect(await advancing).toEqual({ rest: 'done' })
+  expect([done, behind.messages.at(-1)?.content]).toMatchObject([[5], [{ text: 'Paid.' }]])
+})
+
+test('a process that found nothing to do does not hide the deadline of a run that another one has begun since', async () => {
+  const clock = manualClock()
+  const store = shared({ clock })
+  const payment = tool({
+    name: 'pay',
+    input: z.object({ sum: z.number() }),
+    needsApproval: () => ({ reason: 'money', expiresInMs: 60_000 }),
+    execute: () => 'paid',
+  })
+  const { slow, entered, open } = held(store, 'setDue')
+  const { agent } = world([{ toolCalls: [pay(5)] }, { text: 'Too late.' }], { tools: [payment], store })
+  const session = await agent.createSession({ id: 's' })
+  const behind = await world([], { tools: [payment], store: slow }).agent.resumeSession('s')
+  const advancing = behind.advance()
+  await entered
+  expect((await session.stream('go').result).status).toBe('suspended')
+  open()
+  expect(await advancing).toEqual({ rest: 'done' })
+  await clock.advance(60_000)
+  expect(await claimed(store)).toEqual(['s'])
+})

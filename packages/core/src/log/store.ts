@@ -90,6 +90,8 @@ export interface DueTime {
   readonly at?: Timestamp
   /** Id of the last delivery that the caller has read. A later one makes the session due at once. Absent: deliveries are ignored. */
   readonly seen?: string
+  /** Offset of the last entry that the caller has read. If the log has a later one, its due time stays. Absent: entries are ignored. */
+  readonly after?: number
 }
 
 /** Where an append belongs: after the entry with offset `after`, under the lease with this fence. */
@@ -249,7 +251,10 @@ export interface SessionStore {
    * those of one are claimed in the order in which they became due.
    */
   claimDue?(options: ClaimOptions): Promise<readonly DueSession[]>
-  /** Sets when a session is due next, unless it has a living writer. For a process that claimed it and found nothing to do. */
+  /**
+   * Sets when a session is due next, unless it has a living writer, or entries that the caller has not read. For a process
+   * that claimed it and found nothing to do.
+   */
   setDue?(sessionId: string, next: DueTime): Promise<void>
   /** Absent where no other process could read it, and in stores that keep only logs. */
   readonly transient?: TransientBuffer

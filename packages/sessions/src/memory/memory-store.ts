@@ -269,9 +269,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
       return claimed
     },
 
-    async setDue(sessionId, { at, seen }) {
+    async setDue(sessionId, { at, seen, after }) {
       const log = logs.get(sessionId)
       if (!log || stateOf(log).holder === 'alive') return
+      if (after !== undefined && log.entries.length > after) return
       const isUnread = seen !== undefined && (inboxes.get(sessionId)?.size ?? 0) > Number(seen)
       schedule(sessionId, log, isUnread ? clock.now() : at)
     },

@@ -46,7 +46,7 @@ export function postgresWake({ t, query }: PostgresDatabase): Required<Pick<Sess
     returning l.origin, l.takeovers, chosen.held::text`
   const setSql = `
     update ${t('logs')} as l set due_at = case when mail > $3::bigint then ${msOf('clock_timestamp()')} else $2::bigint end
-    where key = $1 and kind = 'session' and quarantined is null and (owner is null or ${lapsed})`
+    where key = $1 and kind = 'session' and quarantined is null and (owner is null or ${lapsed}) and tail <= coalesce($4, tail)`
 
   return {
     async claimDue(options) {
@@ -68,9 +68,10 @@ export function postgresWake({ t, query }: PostgresDatabase): Required<Pick<Sess
       return claimed
     },
 
-    async setDue(sessionId, { at, seen }) {
+    async setDue(sessionId, { at, seen, after }) {
       // Without `seen`, no number of a delivery is greater than null.
-      await query('provost-set-due', setSql, [nameKey(sessionId), at ?? null, seen === undefined ? null : Number(seen)])
+      const read = [seen === undefined ? null : Number(seen), after ?? null]
+      await query('provost-set-due', setSql, [nameKey(sessionId), at ?? null, ...read])
     },
   }
 }

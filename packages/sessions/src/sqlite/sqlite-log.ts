@@ -83,16 +83,17 @@ const inserts: readonly string[] = Array.from({ length: batchSize }, (_, n) => {
   return `${into} select * from (values ${values}) where ${held}`
 })
 
+/** Returns the offset of the last entry of a log; 0 for an empty one. */
+export function tailOf({ sql }: SqliteFile, no: number): number {
+  const [place] =
+    row(sql('select max(place) from entries where place between ? and ?'), no * logSpan, (no + 1) * logSpan - 1) ?? []
+  return place === null || place === undefined ? 0 : Number(place) - no * logSpan
+}
+
 /** @param alive throws when the store is closed. */
 export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): SqliteLogs {
   const { sql, transaction } = file
   const leased = new Map<string, Held>()
-
-  function tailOf(no: number): number {
-    const [place] =
-      row(sql('select max(place) from entries where place between ? and ?'), no * logSpan, (no + 1) * logSpan - 1) ?? []
-    return place === null || place === undefined ? 0 : Number(place) - no * logSpan
-  }
 
   function entryAt(no: number, offset: number): Entry {
     const [body] = row(sql('select body from entries where place = ?'), no * logSpan + offset) ?? []
@@ -114,7 +115,7 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
     const [number] = row(sql('select no from logs where key = ? and fence = ?'), nameKey(name), fence) ?? []
     if (number === undefined) throw fenced(name)
     const no = Number(number)
-    const log: Held = { no, fence, tail: tailOf(no), ids: undefined }
+    const log: Held = { no, fence, tail: tailOf(file, no), ids: undefined }
     leased.set(name, log)
     return log
   }
@@ -263,7 +264,7 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
       } else {
         const taking = sql('update logs set fence = ?, owner = ?, begun = ?, until = ?, takeovers = ? where no = ?')
         taking.run(record.fence, owner, record.begun, record.until, record.takeovers, no)
-        leased.set(name, { no, fence: record.fence, tail: tailOf(no), ids: undefined })
+        leased.set(name, { no, fence: record.fence, tail: tailOf(file, no), ids: undefined })
       }
       if (outcome === 'granted' && found?.[1] === 'running') {
         const due = "update logs set due_at = ? where no = ? and kind = 'session'"
@@ -286,7 +287,7 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
     const [number] = row(sql('select no from logs where key = ?'), nameKey(name)) ?? []
     if (number === undefined) return
     const no = Number(number)
-    const tail = tailOf(no)
+    const tail = tailOf(file, no)
     const writing = leased.get(name)
     // A writer reads the log before it writes: its ids are collected here instead of in a second query.
     const ids = after === 0 && writing && !writing.ids ? indexOf(no, tail) : undefined

@@ -5,7 +5,7 @@ import { nameKey } from '../text/name-key.ts'
 import { claimWindow, dueBehind, dueSession, inTurns } from '../wake/due-time.ts'
 import type { DueRow } from '../wake/due-time.ts'
 import type { SqliteFile } from './sqlite-file.ts'
-import { leaseColumns, leaseRecordOf } from './sqlite-log.ts'
+import { leaseColumns, leaseRecordOf, tailOf } from './sqlite-log.ts'
 import { row, rows } from './sqlite-row.ts'
 
 interface Candidate extends DueRow<number> {
@@ -57,18 +57,15 @@ export function claimDue(file: SqliteFile, now: Timestamp, options: ClaimOptions
 }
 
 /** Sets when a session is due next: see `setDue` of a store. */
-export function setDue(
-  { sql, transaction }: SqliteFile,
-  now: Timestamp,
-  sessionId: string,
-  { at, seen }: DueTime,
-): void {
+export function setDue(file: SqliteFile, now: Timestamp, sessionId: string, { at, seen, after }: DueTime): void {
+  const { sql, transaction } = file
   transaction(() => {
     const found = row(sql(`select no, mail, kind, ${leaseColumns} from logs where key = ?`), nameKey(sessionId))
     const [no, mail, kind, ...lease] = found ?? []
     if (no === undefined || kind !== 'session') return
     const { holder, quarantinedAt } = leaseStateOf(leaseRecordOf(lease), now)
     if (holder === 'alive' || quarantinedAt !== undefined) return
+    if (after !== undefined && tailOf(file, Number(no)) > after) return
     const isUnread = seen !== undefined && Number(mail) > Number(seen)
     sql('update logs set due_at = ? where no = ?').run(isUnread ? now : (at ?? null), no)
   })

@@ -177,6 +177,15 @@ export const wakeChecks: readonly CheckDraft[] = [
     assert.deepEqual(await claimed(store), [])
     await store.setDue('unknown', { at: 1 })
   }),
+  wakeCheck('the next due time is not set over entries that the caller has not read', async (store) => {
+    await resting(store, 's', suspended(1, nothingRead))
+    await store.setDue('s', { after: 1 })
+    assert.deepEqual(await claimed(store), ['s'])
+    await store.setDue('s', { at: 1, after: 1 })
+    assert.deepEqual(await claimed(store), [])
+    await store.setDue('s', { at: 1, after: 2 })
+    assert.deepEqual(await claimed(store), ['s'])
+  }),
   wakeCheck('a session in quarantine is not due, also not by a delivery, until it is released', async (store) => {
     await write(store, 's', [started('r')])
     await take(store, 's', 'writer', 1)
