@@ -9,6 +9,10 @@ import { scriptedModel } from 'provost/testing'
 export const modelMs = 60
 /** Model steps of a session. */
 export const steps = 6
+/** What a session pays, each once. */
+export const effectsOfSession = 4
+/** Milliseconds after which another process may continue a run whose process died. */
+export const leaseMs = 1_500
 
 /**
  * Returns the agent of the cluster: a session pays by itself, pays after an approval, asks two helpers, and pays from a script. What it
@@ -66,7 +70,7 @@ export function clusterDesk(store: SessionStore, outside: string): Agent {
     ),
     tools: [paying('pay'), paying('transfer'), research],
     extensions: [codeMode({ include: ['transfer'] })],
-    leaseMs: 1_500,
+    leaseMs,
     store,
   })
 }

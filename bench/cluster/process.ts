@@ -1,17 +1,20 @@
 // A process of the cluster: a worker, or the server. Its settings are in the environment.
 import process from 'node:process'
 
-import type { DurableEngine } from '@provost/core'
+import type { DurableEngine, SessionStore } from '@provost/core'
 import { restateEngine } from '@provost/durable'
 import { createServer, createWorker, serve } from '@provost/server'
 import { postgresStore } from 'provost/postgres'
 import { sqliteStore } from 'provost/sqlite'
 
 import { clusterDesk } from './desk.ts'
+import type { LeaseMessage } from './machines.ts'
 
 const env = (name: string): string | undefined => process.env[`CLUSTER_${name}`]
 const storeAt = env('STORE') ?? ''
-const store = storeAt.startsWith('postgres:') ? postgresStore(storeAt, { connections: 5 }) : sqliteStore(storeAt)
+const store = reporting(
+  storeAt.startsWith('postgres:') ? postgresStore(storeAt, { connections: 5 }) : sqliteStore(storeAt),
+)
 const agents = [clusterDesk(store, env('OUTSIDE') ?? '')]
 const [ingress, admin, port, advertise] = [env('INGRESS'), env('ADMIN'), env('PORT'), env('ADVERTISE')]
 const engine: DurableEngine | undefined =
@@ -29,6 +32,28 @@ const onError = (error: unknown): void => {
 }
 const shared = { agents, store, onError, ...(engine && { engine }) }
 
+/** Tells the cluster which logs this process may write, so that it kills a process with work and knows what that leaves. */
+function reporting(inner: SessionStore): SessionStore {
+  const held = new Map<string, number>()
+  const tell = (message: LeaseMessage): void => void process.send?.(message)
+  return {
+    ...inner,
+    async lease(log, ...terms) {
+      const lease = await inner.lease(log, ...terms)
+      if (lease !== 'busy' && held.get(log) !== lease.fence) {
+        held.set(log, lease.fence)
+        tell({ log, fence: lease.fence, is: 'leased' })
+      }
+      return lease
+    },
+    async release(log, fence) {
+      await inner.release(log, fence)
+      held.delete(log)
+      tell({ log, fence, is: 'released' })
+    },
+  }
+}
+
 async function end(close: () => Promise<void>): Promise<void> {
   await close()
   await store.close()
@@ -40,7 +65,9 @@ if (env('ROLE') === 'server') {
   const listening = await serve(server, { port: Number(env('HTTP') ?? 0) })
   process.once('SIGTERM', () => void end(() => listening.close()))
 } else {
-  const worker = createWorker({ ...shared, concurrency: 32 })
+  const worker = createWorker({ ...shared, concurrency: 64 })
   process.once('SIGTERM', () => void end(() => worker.close({ graceMs: 10_000 })))
 }
+// The cluster has ended, however that happened.
+process.once('disconnect', () => process.exit(1))
 process.send?.('ready')

@@ -80,6 +80,8 @@ async function start(): Promise<Running> {
     'folder=$1; shift; "$@" & server=$!; cat >/dev/null; kill -INT $server; wait $server; rm -rf "$folder"'
   const server = spawn('sh', ['-c', guarded, 'sh', folder, ...command], {
     ...options,
+    // In its own group: Ctrl-C in a terminal reaches the caller, which may still need the server, and not the shell.
+    detached: true,
     stdio: ['pipe', 'ignore', 'pipe'],
   })
   await ready(server)

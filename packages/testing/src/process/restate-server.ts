@@ -63,6 +63,8 @@ export async function startRestate(
     const guarded = '"$@" & server=$!; echo $server; cat >/dev/null; kill -KILL $server'
     const server = spawn('sh', ['-c', guarded, 'sh', binary, '--base-dir', folder], {
       stdio: ['pipe', 'pipe', 'pipe'],
+      // In its own group: Ctrl-C in a terminal reaches the caller, and not the server.
+      detached: true,
       env: {
         PATH: process.env['PATH'] ?? '',
         RUST_BACKTRACE: '0',
