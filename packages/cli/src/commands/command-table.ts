@@ -57,7 +57,10 @@ export const commands: readonly (Command | OuterCommand)[] = [
       'no-reload': { text: 'Serves without restarts.' },
       ...storeOption,
     },
-    notes: ['Runs that a restart interrupts are resumed after it. Needs the package @provost/server.'],
+    notes: [
+      'It also continues other runs of the store that are due: after an answer, at a deadline, or after the death of their process.',
+      'Runs that a restart interrupts are resumed after it. Needs the package @provost/server.',
+    ],
     examples: ['dev desk.ts', 'dev desk.ts --port 3000 --store data/sessions.db'],
     load: async () => (await import('./dev.ts')).dev,
   },
@@ -104,7 +107,7 @@ export const commands: readonly (Command | OuterCommand)[] = [
     arguments: [sessionId, waitId],
     options: { ...agentOption, ...byOption, ...waitOption, ...storeOption },
     notes: [
-      'No agent is needed to decide. The run continues when it is resumed: by provost resume, or by a server when a client reads its events.',
+      'No agent is needed to decide. A server or worker with the agent and this store continues the run at once; otherwise provost resume does.',
     ],
     examples: ['approve ann-17', 'approve ann-17 ID --agent desk.ts', 'approve ann-17 BATCH'],
     load: async () => (await import('./decide.ts')).approve,
@@ -144,7 +147,10 @@ export const commands: readonly (Command | OuterCommand)[] = [
     summary: 'Resumes the last run of a session that was suspended, interrupted, failed or aborted.',
     arguments: [sessionId, agentFile],
     options: { ...acceptOption, ...traceOption, ...byOption, ...waitOption, ...storeOption },
-    notes: ['What changed in an agent since its run began: show SESSION --agent FILE.'],
+    notes: [
+      'Servers and workers over the same store do it by themselves: after an answer, at a deadline, or after the death of a process.',
+      'What changed in an agent since its run began: show SESSION --agent FILE.',
+    ],
     examples: ['resume ann-17 desk.ts', 'resume ann-17 desk.ts --accept-changes'],
     load: async () => (await import('./resume.ts')).resume,
   },

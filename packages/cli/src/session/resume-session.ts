@@ -39,7 +39,9 @@ export async function resumeSession(given: Invocation, { store }: OpenStore, fil
 export async function continueRun(given: Invocation, opened: OpenStore): Promise<number> {
   const file = given.value('agent')
   if (file !== undefined) return resumeSession(given, opened, file)
-  given.terminal.note('The decision is stored. The run continues when a process with its agent resumes it:')
+  given.terminal.note(
+    'The decision is stored. A server or worker with its agent and this store continues the run. Without one:',
+  )
   given.terminal.note(`  provost resume ${argumentText(given.argument('SESSION'))} FILE`)
   return exitCodes.ok
 }

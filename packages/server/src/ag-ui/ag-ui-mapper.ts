@@ -125,7 +125,11 @@ export function createAgUiMapper({ threadId, runId, isCurrent, answered }: AgUiR
     if (message.role !== 'assistant') return []
     const id = shortOf(messageId, attempt)
     const ends = closeAll((key) => key.endsWith(`/${id}`))
-    if (discarded) return [...ends, { type: 'CUSTOM', name: 'provost.message.discarded', value: { messageId: id } }]
+    if (discarded) {
+      // A text that is written anew has an id of its own.
+      for (const key of [`text/${id}`, `reasoning/${id}`]) texts.set(key, texts.get(key)?.map(() => '') ?? [])
+      return [...ends, { type: 'CUSTOM', name: 'provost.message.discarded', value: { messageId: id } }]
+    }
     const whole = textOf(message)
     const had = (texts.get(`text/${id}`) ?? []).join('')
     const rest = whole.startsWith(had) && whole.length > had.length ? whole.slice(had.length) : ''

@@ -26,6 +26,8 @@ export function createUiStream({ sessionId, runId, messageId }: UiStreamOptions)
   let finished = false
   /** Calls whose input the page has received. */
   const known = new Set<string>()
+  /** Those of the answer that is being written. */
+  const writing = new Set<string>()
   /** Calls that run in the page. */
   const remote = new Set<string>()
   /** Text of the current answer that the page has received. */
@@ -49,6 +51,7 @@ export function createUiStream({ sessionId, runId, messageId }: UiStreamOptions)
   function input(toolCallId: string, toolName: string, value: Json): readonly UiChunk[] {
     if (known.has(toolCallId)) return []
     known.add(toolCallId)
+    writing.add(toolCallId)
     return [{ type: 'tool-input-available', toolCallId, toolName, input: value, providerExecuted: true }]
   }
 
@@ -100,7 +103,10 @@ export function createUiStream({ sessionId, runId, messageId }: UiStreamOptions)
       case 'step.start':
         return step()
       case 'message.start':
-        if (event.role === 'assistant') streamed = ''
+        if (event.role === 'assistant') {
+          streamed = ''
+          writing.clear()
+        }
         return event.role === 'assistant' ? step() : []
       case 'text.start':
         return [{ type: 'text-start', id: partOf(event) }]
@@ -124,8 +130,11 @@ export function createUiStream({ sessionId, runId, messageId }: UiStreamOptions)
       case 'tool.call.end':
         return input(event.callId, event.toolName, event.input)
       case 'message.end':
-        // The page removes the text of a failed attempt.
-        if (event.discarded) return [{ type: 'reset-step' }]
+        // The page removes the parts of a failed attempt. The next one may write the same calls.
+        if (event.discarded) {
+          for (const callId of writing) known.delete(callId)
+          return [{ type: 'reset-step' }]
+        }
         return whole(event)
       case 'tool.approval.requested':
         return [

@@ -78,9 +78,17 @@ export function createResponseItems(): ResponseItems {
     answers.set(answer, blocks.set(`${block.kind}/${part}`, block))
   }
 
+  /** An answer that is written anew has items of its own. */
+  function freeId(id: string): string {
+    for (let n = 1; ; n++) {
+      const free = n === 1 ? id : `${id}_${n}`
+      if (!indexes.has(free)) return free
+    }
+  }
+
   function open(answer: string, kind: Block['kind'], part: string): readonly ResponseFrame[] {
     const index = [...(answers.get(answer)?.values() ?? [])].filter((one) => one.kind === kind).length
-    const itemId = `${kind === 'text' ? 'msg' : 'rs'}_${digest(answer)}${index}`
+    const itemId = freeId(`${kind === 'text' ? 'msg' : 'rs'}_${digest(answer)}${index}`)
     keep(answer, part, { kind, itemId, index, text: '', annotations: [], done: false })
     const place = (): ReturnType<typeof placeOf> => placeOf(itemId)
     if (kind === 'text') {

@@ -2,6 +2,7 @@ import type { AgentEvent } from '@provost/core'
 
 import type { SessionEvents } from '../sessions/session-reader.ts'
 import type { SessionTurn, SessionTurns } from './session-turn.ts'
+import { unfinishedAnswer } from './unfinished-answer.ts'
 
 /** Converts the events of one turn to the frames of one protocol. The same events give the same frames. */
 export interface TurnMapper<Frame> {
@@ -38,6 +39,7 @@ export async function* turnFrames<Frame>(
   progress: TurnProgress,
 ): AsyncGenerator<readonly Frame[], void, undefined> {
   let mapper: TurnMapper<Frame> | undefined
+  const answer = unfinishedAnswer()
   for (;;) {
     const next = await events.next()
     if (next.done) {
@@ -56,6 +58,8 @@ export async function* turnFrames<Frame>(
       }
       progress.run = turn.runId
       mapper ??= mapperOf(turn)
+      const cutOff = answer.take(event)
+      if (cutOff) frames.push(...mapper.take(cutOff))
       frames.push(...mapper.take(event))
       if (event.type !== 'agent.end' || event.parents.length > 0) continue
       progress.over = true
