@@ -101,6 +101,8 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'requests',
     'approvals',
     'api',
+    'console-answers',
+    'console-logs',
     'console',
     'turns',
     'chat',

@@ -1,2 +1,4 @@
-export * from './console/console-answer.ts'
-export * from './console/console-schema.ts'
+export * from './console-answers/console-answer.ts'
+export * from './console-answers/console-schema.ts'
+export * from './console-answers/insight-answer.ts'
+export * from './console-answers/insight-schema.ts'

@@ -23,6 +23,12 @@ export interface OperationSetup {
   readonly chat: ChatOptions
   /** Whether event streams are compressed for clients that accept it. */
   readonly compression: boolean
+  /** Name of the engine; `none` without one. */
+  readonly engine: string
+  /** Where the store keeps its data; `other` for a store that does not say it. */
+  readonly storeKind: string
+  /** Sessions that this process runs at once. */
+  readonly concurrency: number
   /** @throws HttpError 403 */
   allow(principal: Principal, action: Action): Promise<void>
   /** Whether `allow` would accept the action. */

@@ -171,7 +171,7 @@ function outwardStore({ store, redaction }: SessionHost): SessionStore {
 }
 
 /** Returns lines as a byte stream with backpressure. */
-function byteStream(lines: AsyncIterable<string>): ReadableStream<Uint8Array> {
+export function byteStream(lines: AsyncIterable<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const iterator = lines[Symbol.asyncIterator]()
   return new ReadableStream({

@@ -2,11 +2,11 @@ import type { Principal, SessionStore } from '@provost/core'
 
 import type { OperationSetup } from '../api/operation-setup.ts'
 import type { HeldRole } from '../approvals/approver.ts'
+import type { ConsoleRole } from '../console-answers/console-answer.ts'
 import { HttpError, notOperator, unknownSession } from '../http/http-error.ts'
 import type { Action } from '../options/server-options.ts'
 import type { Ownership } from '../sessions/ownership.ts'
 import { ownership } from '../sessions/ownership.ts'
-import type { ConsoleRole } from './console-answer.ts'
 
 /** A session that a principal may read in the console. */
 export interface ReadSession {

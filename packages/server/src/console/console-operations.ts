@@ -2,7 +2,11 @@ import type { OperationSetup } from '../api/operation-setup.ts'
 import type { Operation } from '../http/operation.ts'
 import { consoleAccess } from './console-access.ts'
 import { consoleStore } from './console-store.ts'
+import { copyOperations } from './copy-operations.ts'
+import { feedOperation } from './feed-operation.ts'
+import { insightOperations } from './insight-operations.ts'
 import { readOperations } from './read-operations.ts'
+import { sessionFeed } from './session-feed.ts'
 
 /**
  * Returns the routes under `/api/console`.
@@ -12,5 +16,11 @@ import { readOperations } from './read-operations.ts'
 export function consoleOperations(setup: OperationSetup, authorized: boolean): readonly Operation[] {
   const stored = consoleStore(setup.host.store)
   const access = consoleAccess(setup, stored.store, authorized)
-  return readOperations(setup, stored, access)
+  const feed = sessionFeed(stored, (thrown) => setup.report(thrown, {}))
+  return [
+    ...readOperations(setup, stored, access),
+    feedOperation(setup, stored, access, feed),
+    ...insightOperations(setup, stored, access, feed),
+    ...copyOperations(setup, stored, access),
+  ]
 }

@@ -2,7 +2,7 @@ import { addUsage } from '@provost/core'
 import type { SessionStore, SessionSummaries, SessionSummary, Usage } from '@provost/core'
 import { indexSummaries } from '@provost/sessions'
 
-import type { ConsoleSession } from './console-answer.ts'
+import type { ConsoleSession } from '../console-answers/console-answer.ts'
 
 /** What the console reads: logs, and summaries of sessions. */
 export interface ConsoleStore {

@@ -7,13 +7,13 @@ import type { HeldRole } from '../approvals/approver.ts'
 import { actionOf } from '../approvals/decision-service.ts'
 import { questionOf } from '../approvals/pending-question.ts'
 import { quarantineText, waitText } from '../approvals/wait-inbox.ts'
+import type { ConsoleWait, ConsoleWaitsAnswer } from '../console-answers/console-answer.ts'
+import { entryAfter } from '../console-logs/child-logs.ts'
+import { isOpen } from '../console-logs/withhold.ts'
 import { ownership } from '../sessions/ownership.ts'
-import { entryAfter } from './child-logs.ts'
 import type { ConsoleAccess } from './console-access.ts'
-import type { ConsoleWait, ConsoleWaitsAnswer } from './console-answer.ts'
 import { readWaitPlace, writePlace } from './console-cursor.ts'
 import type { ConsoleStore } from './console-store.ts'
-import { isOpen } from './withhold.ts'
 
 /** The inbox of a principal. */
 interface InboxRequest {

@@ -1,13 +1,8 @@
 import { compensatedSession } from '@provost/agent'
 
 import type { OperationSetup } from '../api/operation-setup.ts'
-import type { Operation } from '../http/operation.ts'
-import { operation } from '../http/operation.ts'
-import { checkLog } from './child-logs.ts'
-import type { ConsoleAccess } from './console-access.ts'
-import type { AccessAnswer, ConsoleSession } from './console-answer.ts'
-import { readSummaryPlace, writePlace } from './console-cursor.ts'
-import { entriesQuery, inboxQuery, indexQuery, sessionsQuery, textQuery } from './console-query.ts'
+import type { AccessAnswer, ConsoleSession } from '../console-answers/console-answer.ts'
+import { entriesQuery, inboxQuery, indexQuery, sessionsQuery, textQuery } from '../console-answers/console-query.ts'
 import {
   accessAnswer,
   consoleWaitsAnswer,
@@ -15,14 +10,18 @@ import {
   indexAnswer,
   sessionsAnswer,
   textAnswer,
-} from './console-schema.ts'
+} from '../console-answers/console-schema.ts'
+import { checkLog } from '../console-logs/child-logs.ts'
+import { longestPiece, mostEntries, readEntries, readText } from '../console-logs/entry-page.ts'
+import { readIndex } from '../console-logs/session-index.ts'
+import type { Operation } from '../http/operation.ts'
+import { operation } from '../http/operation.ts'
+import type { ConsoleAccess } from './console-access.ts'
+import { readSummaryPlace, writePlace } from './console-cursor.ts'
+import { json } from './console-json.ts'
 import type { ConsoleStore } from './console-store.ts'
 import { sessionRow } from './console-store.ts'
 import { consoleWaits } from './console-waits.ts'
-import { longestPiece, mostEntries, readEntries, readText } from './entry-page.ts'
-import { readIndex } from './session-index.ts'
-
-const json = (body: object): Response => Response.json(body, { headers: { 'cache-control': 'no-store' } })
 
 /** Returns the routes that read sessions from the store. They neither lease nor append nor resume. */
 export function readOperations(

@@ -105,6 +105,9 @@ export function createServer(options: ServerOptions): Server {
     requestOptions: options.requestOptions ?? {},
     chat: options.chat ?? {},
     compression: options.compression ?? true,
+    engine: options.engine?.name ?? 'none',
+    storeKind: options.store.place?.().kind ?? 'other',
+    concurrency: options.concurrency ?? defaultConcurrency,
     accepting(): void {
       if (closed) throw shuttingDown()
     },
@@ -144,11 +147,11 @@ export function createServer(options: ServerOptions): Server {
         if (closed) throw shuttingDown()
         const isReady = await isReachable()
         const running = host.running.size
-        const room = isReady ? Math.max(0, (options.concurrency ?? defaultConcurrency) - host.occupied()) : 0
+        const room = isReady ? Math.max(0, setup.concurrency - host.occupied()) : 0
         const body = {
           status: isReady ? 'ready' : 'not-ready',
           store: isReady ? 'reachable' : 'unreachable',
-          engine: options.engine?.name ?? 'none',
+          engine: setup.engine,
           running,
           room,
         }

@@ -1,9 +1,9 @@
 import type { Entry, SessionStore } from '@provost/core'
 import { isRecord } from '@provost/core'
 
+import type { CutText, EntriesAnswer, TextAnswer } from '../console-answers/console-answer.ts'
 import { badRequest } from '../http/request-error.ts'
 import { entryAfter } from './child-logs.ts'
-import type { CutText, EntriesAnswer, TextAnswer } from './console-answer.ts'
 import { withholdEntry } from './withhold.ts'
 
 /** UTF-16 code units of a text in a page of entries, and of one answer with a text. */
@@ -42,7 +42,7 @@ export async function readEntries(store: SessionStore, { log, from, to, cleared 
 }
 
 /** Returns an entry as a reader sees it. */
-function shownTo(entry: Entry, cleared: boolean): object {
+export function shownTo(entry: Entry, cleared: boolean): object {
   return cleared ? entry : withholdEntry(entry)
 }
 
@@ -80,7 +80,8 @@ export function pointerTo(parent: string, key: string | number): string {
   return `${parent}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
-function cutTexts(value: object, cut: (pointer: string, length: number) => void): Record<string, unknown> {
+/** Returns a copy whose long texts are cut. */
+export function cutTexts(value: object, cut: (pointer: string, length: number) => void): Record<string, unknown> {
   const walk = (one: unknown, pointer: string): unknown => {
     if (typeof one === 'string') {
       if (one.length <= longestText) return one

@@ -72,3 +72,65 @@ export const textQuery: z.ZodType<{
   start: z.coerce.number().int().min(0).optional(),
   end: z.coerce.number().int().min(0).optional(),
 })
+
+export const feedQuery: z.ZodType<{ after?: string | undefined }> = z.strictObject({
+  after: z.string().min(1).max(20).optional(),
+})
+
+interface RangeQuery {
+  from?: number | undefined
+  to?: number | undefined
+}
+
+export const policyQuery: z.ZodType<RangeQuery & { rule?: string | undefined }> = z.strictObject({
+  from: time.optional(),
+  to: time.optional(),
+  rule: name.optional(),
+})
+
+export const costQuery: z.ZodType<RangeQuery & { by?: 'day' | 'agent' | 'model' | undefined }> = z.strictObject({
+  from: time.optional(),
+  to: time.optional(),
+  by: z.enum(['day', 'agent', 'model']).optional(),
+})
+
+export const stateQuery: z.ZodType<{ log?: string | undefined; at: number }> = z.strictObject({
+  log: log.optional(),
+  at: offset,
+})
+
+export const compareQuery: z.ZodType<{ a: string; b: string }> = z.strictObject({ a: name, b: name })
+
+export const exportQuery: z.ZodType<{ for?: 'outside' | undefined }> = z.strictObject({
+  for: z
+    .enum(['outside'])
+    .optional()
+    .describe('For readers outside: without reasoning, prompts, secrets and the audit trail.'),
+})
+
+/** The selected words of a trace. */
+interface TraceBody {
+  log?: string | undefined
+  offset: number
+  pointer: string
+  start: number
+  end: number
+}
+
+export const traceBody: z.ZodType<TraceBody> = z
+  .strictObject({
+    log: log.optional(),
+    offset: z.int().min(1).max(1e9),
+    pointer: z
+      .string()
+      .max(2_000)
+      .regex(/^(?:\/.*)?$/su),
+    start: z.int().min(0),
+    end: z.int().min(1),
+  })
+  .refine(({ start, end }) => start < end && end - start <= 20_000, 'select 1 to 20,000 characters')
+
+export const importBody: z.ZodType<{ lines: string; id?: string | undefined }> = z.strictObject({
+  lines: z.string().min(1).describe('An export, as text.'),
+  id: z.string().min(1).max(200).optional(),
+})

@@ -58,7 +58,8 @@ export function isOpen({ confidentiality, readers }: Label): boolean {
   return confidentiality !== 'secret' && readers === undefined
 }
 
-function withholdMessage(message: Message): Shown {
+/** Returns a message without secret values. */
+export function withholdMessage(message: Message): { readonly content: readonly Shown[] } {
   const { id, role, content, label, agent, createdAt, error, partial, purpose } = message
   const full = fillLabel(label, labelOf({ role, content: [] }))
   const open = isOpen(full)

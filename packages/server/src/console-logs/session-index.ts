@@ -1,9 +1,10 @@
 import type { Entry, Label, SessionStore } from '@provost/core'
 import { assertNever, fillLabel, isRecord, labelOf, untrustedLabel } from '@provost/core'
 
+import type { IndexAnswer, IndexDetail, IndexLog, IndexRow } from '../console-answers/console-answer.ts'
 import { badRequest } from '../http/request-error.ts'
 import { checkLog } from './child-logs.ts'
-import type { IndexAnswer, IndexDetail, IndexLog, IndexRow } from './console-answer.ts'
+import { isChild } from './log-walk.ts'
 
 export const mostRows = 10_000
 
@@ -59,10 +60,6 @@ export async function readIndex(store: SessionStore, range: IndexRange): Promise
   } finally {
     for (const { entries } of frames) await entries.return?.()
   }
-}
-
-function isChild(entry: Entry): boolean {
-  return entry.type === 'run' && entry.op === 'started' && entry.parent !== undefined
 }
 
 /** Returns where the reading begins. */

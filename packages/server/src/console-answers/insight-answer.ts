@@ -1,0 +1,151 @@
+import type { ConsoleLabel, ConsoleSession, ConsoleStatus, TokenCounts, VerdictSums } from './console-answer.ts'
+
+/** What rules decided about the calls of one tool. */
+export interface VerdictRow extends VerdictSums {
+  rule: string
+  /** Empty for answers of the model. */
+  toolName: string
+  /** Sessions in which it decided. */
+  sessions: number
+}
+
+/** Answer of `GET /api/console/policy`. */
+export interface PolicyAnswer {
+  rows: VerdictRow[]
+  /** Sessions that were counted. */
+  sessions: number
+  /** More sessions match: narrow `from` and `to`. */
+  more: boolean
+}
+
+/** What was spent under one name: a day, an agent or a model. */
+export interface CostRow {
+  name: string
+  usage: TokenCounts
+  /** Of `usage`: failed attempts that were billed. */
+  discarded: TokenCounts
+  /** US dollars of the calls whose price is known. */
+  cost: number
+  unpriced: boolean
+}
+
+/** Answer of `GET /api/console/cost`. */
+export interface CostAnswer {
+  by: 'day' | 'agent' | 'model'
+  rows: CostRow[]
+  sessions: number
+  more: boolean
+}
+
+/** Answer of `GET /api/console/system`. */
+export interface SystemAnswer {
+  /** This process. */
+  process: { running: string[]; room: number; engine: string; startedAt: number; feeds: number }
+  store: { kind: string; summaries: 'stored' | 'in-memory' }
+  /** Sessions with a run in progress, at most 100, and the state of their leases. */
+  leases: {
+    sessionId: string
+    agent: string
+    holder: 'none' | 'alive' | 'lapsed'
+    takeovers: number
+    until?: number | undefined
+  }[]
+  /** Sessions in quarantine, at most 100. */
+  quarantined: { sessionId: string; agent: string; updatedAt: number }[]
+}
+
+/** A message that the model received, or that the history has. */
+export interface StateMessage {
+  id: string
+  role: string
+  agent?: string | undefined
+  label: ConsoleLabel
+  content: { type: string; [key: string]: unknown }[]
+}
+
+/** Answer of `GET /api/console/session/{id}/state`. */
+export interface StateAnswer {
+  log: string
+  /** The offset of the last entry in it. */
+  at: number
+  status: ConsoleStatus | 'completed' | 'aborted'
+  agent: string
+  /** What the model would receive next; the last 200 messages. Texts end after 16,384 UTF-16 code units. */
+  view: StateMessage[]
+  /** Messages before those in `view`. */
+  earlier: number
+  /** The join over all that the model received. */
+  label: ConsoleLabel
+  /** Open waits, as `pending` of a session. */
+  pending: { kind: string; wait: { id: string; callId: string; toolName: string; [key: string]: unknown } }[]
+  usage: TokenCounts
+  cost?: number | undefined
+  step: number
+  /** Calls of the step without a result. */
+  calls: { callId: string; toolName: string; stage: string }[]
+}
+
+/** A place of some words. */
+export interface TracePlace {
+  log: string
+  offset: number
+  /** To the text in the entry. */
+  pointer: string
+  /** In UTF-16 code units. */
+  start: number
+  end: number
+  /** `text`: these words are there. `label`: it was made from data of the same origin. */
+  kind: 'text' | 'label'
+  /** How the words are written: `verbatim`, `normalised`, `base64`, `reversed`, … */
+  view: string
+  /** The words and a few around them. */
+  excerpt: string
+}
+
+/** Answer of `POST /api/console/session/{id}/trace`. */
+export interface TraceAnswer {
+  /** Of the entry that has the words. */
+  label: ConsoleLabel
+  text: string
+  /** Where the words were before. */
+  sources: TracePlace[]
+  /** Where they went. */
+  sinks: TracePlace[]
+  /** A limit was reached: there may be more places. */
+  more: boolean
+}
+
+/** Answer of `GET /api/console/compare`. */
+export interface CompareAnswer {
+  /** Entries with the same content at the beginning of both. */
+  common: number
+  /** The first entries that differ; null at the end of a log. */
+  first: { a: { offset: number; text: string } | null; b: { offset: number; text: string } | null }
+  sums: { a: ConsoleSession; b: ConsoleSession }
+}
+
+/** Answer of `POST /api/console/session/{id}/replay`. */
+export interface ReplayAnswer {
+  /** Absent: the loop writes the same log. */
+  difference?: { offset: number; expected: string; got: string } | undefined
+}
+
+/** Answer of `POST /api/console/session/{id}/fork`. */
+export interface ForkAnswer {
+  sessionId: string
+  /** The last entry of the original that the fork has. */
+  offset: number
+  /** What was not copied. */
+  left: string[]
+  /** Whether a run was started with the given input. */
+  started: boolean
+}
+
+/** Answer of `POST /api/console/import`. */
+export interface ImportAnswer {
+  sessionId: string
+  agent: string
+  entries: number
+  trusted: boolean
+  existing: boolean
+}

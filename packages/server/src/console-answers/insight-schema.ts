@@ -1,0 +1,142 @@
+import { z } from 'zod'
+
+import { consoleLabel, consoleSession, tokenCounts } from './console-schema.ts'
+import type {
+  CompareAnswer,
+  CostAnswer,
+  ForkAnswer,
+  ImportAnswer,
+  PolicyAnswer,
+  ReplayAnswer,
+  StateAnswer,
+  SystemAnswer,
+  TraceAnswer,
+  TracePlace,
+} from './insight-answer.ts'
+
+const count = z.int().min(0)
+const named = z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() })
+
+export const policyAnswer: z.ZodType<PolicyAnswer> = z.object({
+  rows: z.array(
+    z.object({
+      rule: z.string(),
+      toolName: z.string().describe('Empty for answers of the model.'),
+      sessions: count,
+      allowed: count,
+      asked: count,
+      approved: count,
+      refused: count,
+      denied: count,
+      declassified: count,
+      flagged: count,
+    }),
+  ),
+  sessions: count,
+  more: z.boolean().describe('More sessions match: narrow `from` and `to`.'),
+})
+
+export const costAnswer: z.ZodType<CostAnswer> = z.object({
+  by: z.enum(['day', 'agent', 'model']),
+  rows: z.array(
+    z.object({
+      name: z.string(),
+      usage: tokenCounts,
+      discarded: tokenCounts,
+      cost: z.number(),
+      unpriced: z.boolean(),
+    }),
+  ),
+  sessions: count,
+  more: z.boolean(),
+})
+
+export const systemAnswer: z.ZodType<SystemAnswer> = z.object({
+  process: z.object({
+    running: z.array(z.string()),
+    room: count,
+    engine: z.string(),
+    startedAt: z.number(),
+    feeds: count,
+  }),
+  store: z.object({ kind: z.string(), summaries: z.enum(['stored', 'in-memory']) }),
+  leases: z.array(
+    z.object({
+      sessionId: z.string(),
+      agent: z.string(),
+      holder: z.enum(['none', 'alive', 'lapsed']),
+      takeovers: count,
+      until: z.number().optional(),
+    }),
+  ),
+  quarantined: z.array(z.object({ sessionId: z.string(), agent: z.string(), updatedAt: z.number() })),
+})
+
+export const stateAnswer: z.ZodType<StateAnswer> = z.object({
+  log: z.string(),
+  at: count,
+  status: z.enum(['idle', 'running', 'suspended', 'failed', 'closed', 'quarantined', 'completed', 'aborted']),
+  agent: z.string(),
+  view: z.array(
+    z.object({
+      id: z.string(),
+      role: z.string(),
+      agent: z.string().optional(),
+      label: consoleLabel,
+      content: z.array(z.looseObject({ type: z.string() })),
+    }),
+  ),
+  earlier: count,
+  label: consoleLabel,
+  pending: z.array(z.object({ kind: z.string(), wait: named })),
+  usage: tokenCounts,
+  cost: z.number().optional(),
+  step: count,
+  calls: z.array(z.object({ callId: z.string(), toolName: z.string(), stage: z.string() })),
+})
+
+const tracePlace: z.ZodType<TracePlace> = z.object({
+  log: z.string(),
+  offset: count,
+  pointer: z.string(),
+  start: count,
+  end: count,
+  kind: z.enum(['text', 'label']),
+  view: z.string(),
+  excerpt: z.string(),
+})
+
+export const traceAnswer: z.ZodType<TraceAnswer> = z.object({
+  label: consoleLabel,
+  text: z.string(),
+  sources: z.array(tracePlace),
+  sinks: z.array(tracePlace),
+  more: z.boolean(),
+})
+
+const side = z.object({ offset: count, text: z.string() }).nullable()
+
+export const compareAnswer: z.ZodType<CompareAnswer> = z.object({
+  common: count,
+  first: z.object({ a: side, b: side }),
+  sums: z.object({ a: consoleSession, b: consoleSession }),
+})
+
+export const replayAnswer: z.ZodType<ReplayAnswer> = z.object({
+  difference: z.object({ offset: count, expected: z.string(), got: z.string() }).optional(),
+})
+
+export const forkAnswer: z.ZodType<ForkAnswer> = z.object({
+  sessionId: z.string(),
+  offset: count,
+  left: z.array(z.string()),
+  started: z.boolean(),
+})
+
+export const importAnswer: z.ZodType<ImportAnswer> = z.object({
+  sessionId: z.string(),
+  agent: z.string(),
+  entries: count,
+  trusted: z.boolean(),
+  existing: z.boolean(),
+})

@@ -1,0 +1,95 @@
+import { displayText } from '@provost/core'
+import { exportSession, importSession } from '@provost/sessions'
+
+import type { OperationSetup } from '../api/operation-setup.ts'
+import { byteStream } from '../api/session-operations.ts'
+import { exportQuery, importBody } from '../console-answers/console-query.ts'
+import type { ImportAnswer, ReplayAnswer } from '../console-answers/insight-answer.ts'
+import { importAnswer, replayAnswer } from '../console-answers/insight-schema.ts'
+import { HttpError } from '../http/http-error.ts'
+import type { Operation } from '../http/operation.ts'
+import { operation } from '../http/operation.ts'
+import type { ConsoleAccess } from './console-access.ts'
+import { recordWrite } from './console-audit.ts'
+import { json } from './console-json.ts'
+import type { ConsoleStore } from './console-store.ts'
+
+/** Characters of each side of a difference. */
+const longestSide = 10_000
+
+/** Returns the routes that copy sessions out, in, or through the loop again. */
+export function copyOperations(
+  { host, accepting }: OperationSetup,
+  { store }: ConsoleStore,
+  access: ConsoleAccess,
+): readonly Operation[] {
+  return [
+    operation({
+      method: 'get',
+      path: '/api/console/session/{id}/export',
+      operationId: 'consoleExport',
+      summary:
+        'For operators: a session as JSON lines. The whole log needs the role `operate`; `for=outside` is what readers outside may have.',
+      query: exportQuery,
+      success: 200,
+      stream: 'application/x-ndjson',
+      async handle({ principal, id, query }) {
+        await access.session(principal, id, query.for === 'outside' ? 'view' : 'operate', 'export')
+        return new Response(byteStream(exportSession(store, id, query.for === 'outside' ? { for: 'outside' } : {})), {
+          headers: {
+            'content-type': 'application/x-ndjson',
+            'content-disposition': 'attachment; filename="session.jsonl"',
+            'cache-control': 'no-store',
+          },
+        })
+      },
+    }),
+    operation({
+      method: 'post',
+      path: '/api/console/import',
+      operationId: 'consoleImport',
+      summary: 'For operators of the role `operate`: imports an export as an untrusted record.',
+      body: importBody,
+      mostBytes: 67_108_864,
+      success: 200,
+      answer: importAnswer,
+      async handle({ principal, body: { lines, id } }) {
+        accepting()
+        await access.roleFor(principal, 'operate', { kind: 'import' })
+        const { sessionId, agent, entries, trusted, existing } = await importSession(store, [lines], {
+          ...(id !== undefined && { id }),
+        })
+        if (!existing) await recordWrite(store, sessionId, { principal, rule: 'console-import', after: entries, agent })
+        return json({ sessionId, agent, entries, trusted, existing } satisfies ImportAnswer)
+      },
+    }),
+    operation({
+      method: 'post',
+      path: '/api/console/session/{id}/replay',
+      operationId: 'consoleReplay',
+      summary:
+        'For operators of the role `operate`: drives the loop through the log of a session and returns the first difference. It calls no model and no tool.',
+      success: 200,
+      answer: replayAnswer,
+      async handle({ principal, id }) {
+        accepting()
+        const { owner } = await access.session(principal, id, 'operate')
+        const agent = host.agentNamed(owner.agent)
+        if (!agent) throw unknownAgent(owner.agent)
+        const { replaySession } = await import('@provost/replay')
+        const found = await replaySession(agent, store.read(id))
+        const side = (value: unknown): string => displayText(value, { limit: longestSide, lines: true })
+        const difference = found && { offset: found.offset, expected: side(found.expected), got: side(found.got) }
+        return json({ ...(difference && { difference }) } satisfies ReplayAnswer)
+      },
+    }),
+  ]
+}
+
+function unknownAgent(name: string): HttpError {
+  return new HttpError(404, {
+    code: 'unknown-agent',
+    message: `This server has no agent ${name.slice(0, 200)}.`,
+    hint: 'Ask a server that has it.',
+  })
+}
