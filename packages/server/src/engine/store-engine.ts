@@ -15,7 +15,7 @@ export interface SweeperSetup {
   occupied(): number
   /** Whether a session has an active run in this process. */
   isRunning(sessionId: string): boolean
-  /** Hands a claimed session to an engine. Where that fails, this process advances it. */
+  /** Hands a claimed session to an engine. Where that fails, and after the death of its writer, this process advances it. */
   wake?(session: DueSession): Promise<void>
   /** Asks the oldest run of a principal to rest at its next step. */
   yieldOne(principal: string | undefined): void
@@ -121,7 +121,8 @@ export function serveStore(
   async function serve(session: DueSession): Promise<void> {
     const { id, takeovers } = session
     if (!probation.admits(takeovers)) return store.setDue?.(id, { at: probation.nextLook() })
-    if (setup.wake) {
+    // Of a writer that stalls or is cut off, an engine may not know for a minute, and make the session wait for it.
+    if (setup.wake && (await store.leaseState(id)).holder !== 'lapsed') {
       const isHandedOver = await setup.wake(session).then(
         () => true,
         () => false,

@@ -250,6 +250,25 @@ test('an engine is woken by deliveries and for deadlines, and finds what the sto
   await expect.poll(() => statusOf(store, 't')).toBe('suspended')
 })
 
+test('a process advances a session of a dead writer by itself: an engine may still wait for that', async () => {
+  const store = shared()
+  const agent = agentOf(store, [{ text: 'Hello.' }])
+  await queued(store, agent, 'ann', ['dead', 'free'])
+  expect(await store.lease('dead', 'the dead', 1)).not.toBe('busy')
+  await expect.poll(async () => (await store.leaseState('dead')).holder).toBe('lapsed')
+  const { engine, wakes } = recordingEngine()
+  workerOf(agent, store, { engine })
+  // Read from the store: to open the session would take the lease of the dead writer.
+  const types = async (): Promise<readonly string[]> => {
+    const found: string[] = []
+    for await (const { type } of store.read('dead')) found.push(type)
+    return found
+  }
+  await expect.poll(types).toContain('message')
+  await expect.poll(() => wakes).toContainEqual(['free', { tenant: 'ann' }])
+  expect(wakes.filter(([id]) => id === 'dead')).toEqual([])
+})
+
 test('options of a worker are checked', () => {
   const store = shared()
   const agents = [agentOf(store, [])]
