@@ -24,7 +24,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'hooks',
     'definitions',
   ],
-  testing: ['store', 'process', 'model', 'provider', 'conformance'],
+  testing: ['store', 'process', 'model', 'engine', 'provider', 'conformance'],
   provider: ['models', 'errors', 'call', 'prompt'],
   sessions: [
     'kit',

@@ -6,6 +6,16 @@ export * from './process/manual-clock.ts'
 export * from './process/postgres-server.ts'
 export * from './process/restate-server.ts'
 export * from './conformance/runtime-conformance.ts'
+export * from './engine/conformance.ts'
+export type { EngineCall, EngineDesk, EngineTool } from './engine/engine-desk.ts'
+export type {
+  EngineCheck,
+  EngineModule,
+  EngineParts,
+  EnginePlace,
+  EngineSubject,
+  EngineWorker,
+} from './engine/subject.ts'
 export * from './model/scripted-model.ts'
 export type { ScriptedPrompt, ScriptedStep, ScriptedToolCall } from './model/scripted-step.ts'
 export * from './store/conformance.ts'

@@ -1,0 +1,29 @@
+import { createAgent } from '@provost/agent'
+import { restateEngine } from '@provost/durable'
+import { createWorker } from '@provost/server'
+import { sqliteStore } from '@provost/sessions'
+import type { EngineModule } from '@provost/testing'
+import { tool } from '@provost/tools'
+
+/** Where a conformance check meets its server, as JSON. */
+export interface RestatePlace {
+  readonly path: string
+  readonly ingress: string
+  readonly admin: string
+  /** A service of its own keeps the checks apart. */
+  readonly service: string
+}
+
+/** Opens a place of a conformance check. */
+export const open: EngineModule['open'] = (argument, { tool: options, ...desk }) => {
+  const { path, ...server }: RestatePlace = JSON.parse(argument)
+  const store = sqliteStore(path, { pollMs: 5 })
+  const agent = createAgent({ ...desk, tools: [tool(options)], store })
+  const engine = restateEngine({ ...server, port: 0, onFault: () => {} })
+  return {
+    ...{ store, engine },
+    createSession: (session) => agent.createSession(session),
+    createWorker: (worker) =>
+      createWorker({ ...worker, engine, agents: [agent], store, pollMs: 100, onError: () => {} }),
+  }
+}

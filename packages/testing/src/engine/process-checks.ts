@@ -1,0 +1,71 @@
+import type { EngineMoment } from './engine-desk.ts'
+import { until } from './log-state.ts'
+import type { EngineDraft } from './subject.ts'
+
+const moments: readonly EngineMoment[] = ['in a model call', 'before an effect', 'after an effect']
+
+/** What is left when processes die. */
+export const processChecks: readonly EngineDraft[] = [
+  ...moments.map((moment): EngineDraft => ({
+    name: `a worker killed ${moment} loses no session and repeats no effect`,
+    isSlow: true,
+    async run(bench) {
+      await bench.begin('session', [{}, {}])
+      const victim = await bench.distantWorker(moment)
+      await victim.reached
+      victim.signal('SIGKILL')
+      await victim.ended()
+      await bench.worker()
+      await bench.ended(['session'], 2)
+    },
+  })),
+  {
+    name: 'the deadline of a wait is kept when the process that set it is killed',
+    isSlow: true,
+    async run(bench) {
+      await bench.begin('session', [{ asks: true, withinMs: 2_000 }, {}])
+      const victim = await bench.distantWorker()
+      await bench.question('session')
+      victim.signal('SIGKILL')
+      await victim.ended()
+      await bench.worker()
+      await bench.ended(['session'], 1)
+    },
+  },
+  {
+    name: 'a worker that stalls beyond its lease and then continues changes nothing',
+    isSlow: true,
+    async run(bench) {
+      await bench.begin('session', [{ takesMs: 1_500 }, {}])
+      const stalled = await bench.distantWorker()
+      await until(
+        async () => (await bench.store.leaseState('session')).holder === 'alive',
+        () => 'the session does not run',
+      )
+      stalled.signal('SIGSTOP')
+      await until(
+        async () => (await bench.store.leaseState('session')).holder === 'lapsed',
+        () => 'the lease does not expire',
+      )
+      await bench.worker()
+      await bench.ended(['session'], 2)
+      stalled.signal('SIGCONT')
+      await bench.begin('other', [{}])
+      await bench.ended(['other'], 1)
+      await bench.ended(['session'], 2)
+    },
+  },
+  {
+    name: 'sessions end although the server of the engine is killed and starts again',
+    isSlow: true,
+    async run(bench) {
+      const ids = Array.from({ length: 6 }, (_, n) => `session.${n}`)
+      for (const id of ids) await bench.begin(id, [{ takesMs: 200 }, { asks: true }])
+      const worker = await bench.worker()
+      for (const id of ids) await worker.parts.engine?.wake(id)
+      await bench.place.restartServer?.()
+      for (const id of ids) await bench.store.deliver(id, await bench.question(id), { decision: 'approve' }, 'boss')
+      await bench.ended(ids, 12)
+    },
+  },
+]

@@ -1,0 +1,104 @@
+import type { DurableEngine, MaybePromise, SessionStore } from '@provost/core'
+
+import type { EngineCall, EngineDesk, EngineMoment, OutsideEffect } from './engine-desk.ts'
+
+/** An engine, for {@link engineConformance}. */
+export interface EngineSubject {
+  /** URL of a module that exports {@link EngineModule.open}. Checks with several processes open it in each of them. */
+  readonly module: string
+  /** Creates an empty place: a store that processes can share, and what the engine needs. */
+  place(): MaybePromise<EnginePlace>
+}
+
+/** Where the processes of a check meet. */
+export interface EnginePlace {
+  /** Says to `open` where it is. */
+  readonly argument: string
+  /** Resolves when the engine knows a worker that has been created; absent for an engine that knows it at once. */
+  ready?(): Promise<void>
+  /** Kills the server of the engine and starts it again, with its data; absent for an engine without one. */
+  restartServer?(): Promise<void>
+  /** Returns what the server of the engine stores, as text; absent for an engine without one. */
+  stored?(): Promise<string>
+  remove(): MaybePromise<void>
+}
+
+/** What the module of a subject exports. */
+export interface EngineModule {
+  /** Opens a place in a process, with the agent of the check made of the options of a desk. */
+  open(argument: string, desk: EngineDesk): MaybePromise<EngineParts>
+}
+
+/** What a process of a check consists of. */
+export interface EngineParts {
+  readonly store: SessionStore
+  /** Absent: the store alone finds what is due. */
+  readonly engine?: DurableEngine
+  /** Creates a session of the agent, without running it. */
+  createSession(options: { readonly id: string; readonly principal: { readonly id: string } }): Promise<{
+    close(): Promise<void>
+  }>
+  /** Starts a worker of the agent with the store and the engine. Give it a short `pollMs`. */
+  createWorker(options: { readonly concurrency: number }): EngineWorker
+}
+
+/** A worker, as far as a check uses it. */
+export interface EngineWorker {
+  readonly running: number
+  close(options: { readonly graceMs: number }): Promise<void>
+}
+
+/** One requirement of every engine. */
+export interface EngineCheck {
+  /** The requirement, as the name of a test. */
+  readonly name: string
+  /** It starts processes and kills them: seconds instead of milliseconds. */
+  readonly isSlow: boolean
+  /** Rejects with the expectation that the engine violates. */
+  run(): Promise<void>
+}
+
+/** A worker in the process of a check. */
+export interface LocalWorker extends EngineWorker {
+  readonly parts: EngineParts
+  /** Most calls at once, by the first part of the ids of their sessions. */
+  readonly peaks: ReadonlyMap<string, number>
+}
+
+/** A worker in a process of its own. */
+export interface DistantWorker {
+  /** Resolves when the process has reached the moment at which it stops by itself. */
+  readonly reached: Promise<void>
+  signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void
+  ended(): Promise<void>
+}
+
+/** What a check works with. */
+export interface EngineBench {
+  readonly place: EnginePlace
+  /** The store of the check itself, whose deliveries wake no engine. */
+  readonly store: SessionStore
+  /** Creates a session with unread input that asks for calls. */
+  begin(id: string, calls: readonly EngineCall[], principal?: string): Promise<void>
+  worker(options?: { readonly room?: number }): Promise<LocalWorker>
+  /** @param holds the moment at which the process stops and does nothing more. */
+  distantWorker(holds?: EngineMoment): Promise<DistantWorker>
+  /** Returns the tokens of the approvals that a session waits for. */
+  questions(id: string): Promise<readonly string[]>
+  /** Waits until a session waits for an approval. @returns its token */
+  question(id: string): Promise<string>
+  effects(): readonly OutsideEffect[]
+  /**
+   * Waits until sessions have ended, and checks that each has one end with the status, and as many different effects.
+   *
+   * @param status default `completed`.
+   */
+  ended(ids: readonly string[], effects: number, status?: string): Promise<void>
+}
+
+/** A check before it is bound to an engine. */
+export interface EngineDraft {
+  readonly name: string
+  readonly isSlow?: true
+  run(bench: EngineBench): Promise<void>
+}

@@ -1,0 +1,20 @@
+// The other process of a check: node worker-child.js MODULE ARGUMENT OUTSIDE MOMENT
+import { engineDesk } from './engine-desk.ts'
+import type { EngineMoment } from './engine-desk.ts'
+import type { EngineModule } from './subject.ts'
+
+const [module = '', argument = '', outside = '', holds = ''] = process.argv.slice(2)
+
+/** Stops for ever at the moment that the check chose. */
+async function hold(moment: EngineMoment): Promise<void> {
+  if (moment !== holds) return
+  process.stdout.write('reached\n')
+  await new Promise(() => {})
+}
+
+const { open }: EngineModule = await import(module)
+const { createWorker } = await open(argument, engineDesk(outside, hold).desk)
+createWorker({ concurrency: 16 })
+// It lives only as long as the process of the check.
+process.stdin.on('end', () => process.exit(1)).resume()
+process.stdout.write('serves\n')
