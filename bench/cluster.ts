@@ -72,7 +72,7 @@ const isMeasured = values.demo || kills !== undefined
 const say = (text: string): void => void (values.json || process.stdout.write(`${text}\n`))
 
 const store = values.store === undefined && hasPostgres() ? 'postgres' : 'sqlite'
-const starting = startCluster({ engine, store, workers: kills === undefined ? 2 : 3 })
+const starting = startCluster({ engine, store, workers: kills === undefined ? 2 : 4 })
 
 const stopping = new AbortController()
 async function stop(code: number): Promise<never> {
@@ -93,7 +93,12 @@ say(`workers   processes ${[...cluster.workers].map(({ pid }) => pid).join(', ')
 
 if (isMeasured) {
   const disturbances = kills === undefined ? demoDisturbances : randomKills(kills)
-  const outcome = await runWork(cluster, { sessions: sessions ?? 200, atOnce: 40, disturbances, say })
+  const outcome = await runWork(cluster, {
+    sessions: sessions ?? 200,
+    atOnce: kills === undefined ? 40 : 24,
+    disturbances,
+    say,
+  })
   // Random kills also strike the processes that have just taken sessions over: their takeovers wait for two leases or more.
   const wrong = violations(outcome, kills === undefined ? { p50Ms: 2_000, lastMs: 10_000 } : undefined)
   await cluster.stop()

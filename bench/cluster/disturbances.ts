@@ -11,8 +11,14 @@ export interface Trouble {
   say(text: string): void
   /** Waits until so many more sessions have ended. */
   ended(count: number): Promise<void>
-  /** Kills a worker that runs sessions and starts another one. @param settled waits until its sessions run elsewhere. */
+  /**
+   * Kills a worker that runs sessions and starts another one.
+   *
+   * @param settled waits until that has started, and the sessions run elsewhere.
+   */
   kill(settled: boolean): Promise<void>
+  /** Waits until all processes that replace others have started. */
+  replaced(): Promise<void>
   restartRestate(): Promise<void>
   takeStoreAway(ms: number): Promise<void>
   drain(): Promise<void>
@@ -36,15 +42,20 @@ const inOrder: readonly Disturbance[] = [
 export const demoDisturbances: readonly Disturbance[] = inOrder.flatMap((one) => [(trouble) => trouble.ended(12), one])
 
 /** Kills at random moments, also while the sessions of earlier victims still wait for their next process. */
-export const randomKills = (count: number): readonly Disturbance[] =>
-  Array.from({ length: count }, () => async (trouble: Trouble) => {
-    await sleep(Math.random() * 1_500)
+export const randomKills = (count: number): readonly Disturbance[] => [
+  ...Array.from({ length: count }, () => async (trouble: Trouble) => {
+    // Runs complete steps between kills: one that completes none in five processes is quarantined.
+    await trouble.ended(3)
+    await sleep(Math.random() * 1_000)
     await trouble.kill(false)
-  })
+  }),
+  (trouble) => trouble.replaced(),
+]
 
 /** Creates the disturbances of a cluster. */
 export function createTrouble(cluster: Cluster, follower: Follower, say: (text: string) => void): Trouble {
   const kills: Kill[] = []
+  const starting: Promise<unknown>[] = []
 
   async function until(isOver: () => boolean): Promise<void> {
     for (const end = performance.now() + patienceMs; !isOver() && performance.now() < end;) await sleep(10)
@@ -78,12 +89,22 @@ export function createTrouble(cluster: Cluster, follower: Follower, say: (text: 
       const kill = { at, goneAt: Date.now(), leased }
       kills.push(kill)
       say(`worker ${victim.pid} killed, which ran ${leased.length} sessions; ${endedSessions()} have ended`)
-      await cluster.startWorker()
+      const replacement = cluster.startWorker()
+      if (!settled) {
+        // Reported by `replaced`.
+        replacement.catch(() => {})
+        starting.push(replacement)
+        return
+      }
+      await replacement
       const isTaken = (id: string): boolean => {
         const turns = follower.sessions.get(id)?.turns ?? []
         return !wasRunning(turns, kill.goneAt) || turns.some((turn) => turn.at > kill.goneAt)
       }
-      if (settled) await until(() => leased.every(isTaken))
+      await until(() => leased.every(isTaken))
+    },
+    async replaced() {
+      await Promise.all(starting.splice(0))
     },
     async restartRestate() {
       const { restate } = cluster

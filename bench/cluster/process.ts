@@ -1,4 +1,5 @@
 // A process of the cluster: a worker, or the server. Its settings are in the environment.
+import { flushCompileCache } from 'node:module'
 import process from 'node:process'
 
 import type { DurableEngine, SessionStore } from '@provost/core'
@@ -70,4 +71,6 @@ if (env('ROLE') === 'server') {
 }
 // The cluster has ended, however that happened.
 process.once('disconnect', () => process.exit(1))
+// A killed process would not keep what it has compiled.
+flushCompileCache()
 process.send?.('ready')
