@@ -21,6 +21,7 @@ export function createAbortControl(pendingInputs: PendingInputs): AbortControl {
   const control: AbortControl = {
     signal: controller.signal,
     isAborted: false,
+    isRequested: false,
     graceMs: defaultGraceMs,
     pendingPolicy: 'deny',
     failure: undefined,
@@ -36,6 +37,7 @@ export function createAbortControl(pendingInputs: PendingInputs): AbortControl {
         return
       }
       if (control.isAborted) return
+      control.isRequested = true
       control.isAborted = true
       inRun.runInAsyncScope(() => controller.abort(new ProvostError('aborted', 'The run was aborted.')))
       // Tools have the grace to stop by themselves; the extra time lets their results be written.

@@ -1,6 +1,7 @@
 import type { Decisions, Entry, RunState } from '@provost/core'
 import { ProvostError, scrubEntry } from '@provost/core'
 
+import { unlessAborted } from '../control/abort-control.ts'
 import { admitChange, changeSince, manifestOf } from '../definition/definition-change.ts'
 import { resolvedEntries } from '../entries/decision-entries.ts'
 import { resumedEntry } from '../entries/run-entries.ts'
@@ -37,7 +38,9 @@ export async function prepareResume(
   }
   checkTools(ctx.agent, state, run)
   const change = ctx.parentRun ? undefined : changeSince(run.manifest, entryAgent)
-  if (change) {
+  // A run that only ends needs no acceptance, and records none.
+  if (change && ctx.control.isRequested) await unlessAborted(ctx.signal, new Promise(() => {}))
+  else if (change) {
     await admitChange(change, entryAgent, options.acceptChanges ?? false)
     ctx.changed = manifestOf(entryAgent)
   }

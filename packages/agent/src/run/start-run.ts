@@ -240,6 +240,7 @@ function readerOf(ctx: RunContext, control: AbortControl): InboxReader {
     pendingInputs,
     failed,
     abort(token, options) {
+      control.isRequested ||= options?.drain !== true
       // Recorded as taken first, so that it does not abort the run again after it is resumed.
       const taken = logWriter.append([takenEntry(placeOf(state), token)]).catch(failed)
       void taken.then(() => control.abort(options))

@@ -37,6 +37,8 @@ export interface AbortControl {
   readonly signal: AbortSignal
   /** Whether the signal is aborted: a step asks often, and a signal answers slowly. */
   isAborted: boolean
+  /** Whether an abort without `drain` was requested: from another process it begins once the log has it. */
+  isRequested: boolean
   /** Milliseconds that tools have to stop by themselves after an abort. */
   graceMs: number
   /** What happens to calls that wait for a human when the run is aborted. */

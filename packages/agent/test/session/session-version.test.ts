@@ -133,6 +133,27 @@ describe('a run that began with other code', () => {
     await session.close()
   })
 
+  test.each(['ask', 'refuse'] as const)('is aborted under the rule %s without an acceptance', async (rule) => {
+    const store = await waiting()
+    const session = await release(store, { ...newer, whenChanged: rule }).resumeSession('s')
+    await session.abort()
+    expect(session.rest).toBe('idle')
+    expect((await readLog(store, 's')).at(-1)).toMatchObject({ type: 'run', op: 'ended', status: 'aborted' })
+    // The next run begins with the new code.
+    expect((await session.stream('hello').result).error).toBeUndefined()
+    await session.close()
+  })
+
+  test('is ended by an abort that another process left, when an engine advances it', async () => {
+    const store = await waiting()
+    const runId = foldLog(await readLog(store, 's')).run?.id ?? ''
+    await store.deliver('s', 'abort/1', { runId }, 'ann')
+    const session = await release(store, { ...newer, whenChanged: 'ask' }).resumeSession('s')
+    expect(await session.advance()).toEqual({ rest: 'done' })
+    expect((await readLog(store, 's')).at(-1)).toMatchObject({ type: 'run', op: 'ended', status: 'aborted' })
+    await session.close()
+  })
+
   test('is decided by a function, which gets the change', async () => {
     const store = await waiting()
     const seen: DefinitionChange[] = []

@@ -179,6 +179,26 @@ describe('a run whose agent changed, under the rule ask', () => {
     expect((await inboxOf(server)).waits.map(({ kind }) => kind)).toEqual(['approval'])
   })
 
+  test('can be aborted, and a chat continues with the new code behind it', async () => {
+    const { store, ids } = await waiting()
+    const [id = ''] = ids
+    const first = serverWith(release(store), store)
+    const say = (text: string): object => ({
+      id: 'c',
+      message: { id: text, role: 'user', parts: [{ type: 'text', text }] },
+    })
+    expect(await (await ask(first, '/api/chat', { body: say('refund') })).text()).toContain('tool-approval-request')
+    await first.close()
+
+    const server = serverWith(release(store, newer), store)
+    expect((await ask(server, path(id, '/abort'), { body: {} })).status).toBe(202)
+    expect(await statusOf(server, id)).toBe('idle')
+    expect((await inboxOf(server)).waits.map(({ kind }) => kind)).toEqual(['change', 'approval'])
+    const answer = await (await ask(server, '/api/chat', { body: say('never mind') })).text()
+    expect(answer).toContain('"finish"')
+    expect((await inboxOf(server)).waits.flatMap(({ change }) => change ?? [])).toEqual([])
+  })
+
   test('does not count the tools of a client as a change', async () => {
     const tools = [{ name: 'browse', inputSchema: { type: 'object' } }]
     const { store } = await waiting(1, { tools })
