@@ -7,7 +7,7 @@ import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
 import { eventsQuery, listQuery } from '../http/request-schema.ts'
 import { listSchema, releaseSchema, sessionSchema } from '../http/response-schema.ts'
-import { heldChange } from '../sessions/held-change.ts'
+import { shownChange } from '../sessions/held-change.ts'
 import { foldSession, isBeyond, isOver } from '../sessions/session-end.ts'
 import type { SessionHost } from '../sessions/session-host.ts'
 import { atBeginning, givenCursor, writeCursor } from '../stream/cursor.ts'
@@ -60,7 +60,9 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
         const { state, last } = quarantined ? await read() : await countedRead(host.store, id, readingMs, read)
         const { run, messages } = state
         const [model, cost] = [lastModel(state), sessionCost(state)]
-        const change = (await approver.isOperator(principal)) ? await heldChange(host, { id, agent }, state) : undefined
+        const change = (await approver.isOperator(principal))
+          ? await shownChange(setup, { id, agent }, state)
+          : undefined
         const status = quarantined ? 'quarantined' : (run?.status ?? 'idle')
         return Response.json({
           id,

@@ -12,7 +12,7 @@ import { badRequest } from '../http/request-error.ts'
 import { acceptSchema, waitsQuery } from '../http/request-schema.ts'
 import { acceptedChangeSchema, waitsSchema } from '../http/response-schema.ts'
 import type { Action } from '../options/server-options.ts'
-import { heldChange } from '../sessions/held-change.ts'
+import { heldChange, shownChange } from '../sessions/held-change.ts'
 import { ownership } from '../sessions/ownership.ts'
 import { foldSession } from '../sessions/session-end.ts'
 import type { OperationSetup } from './operation-setup.ts'
@@ -45,7 +45,7 @@ export function waitOperations(setup: OperationSetup): readonly Operation[] {
             return permits(principal, actionOf(waiting, questionOf(place, waiting)))
           },
           async changeIn(info, requester, state) {
-            const change = await heldChange(host, info, state)
+            const change = await shownChange(setup, info, state)
             if (change?.rule !== 'ask') return undefined
             return (await permits(principal, acceptance(info.id, requester, change))) ? change : undefined
           },

@@ -1,9 +1,26 @@
 import type { SessionState } from '@provost/agent'
 import type { RunChange } from '@provost/core'
 
+import type { ErrorPlace } from '../options/server-options.ts'
 import { toolsExtension } from './live-session.ts'
 import { ownership } from './ownership.ts'
 import type { SessionHost } from './session-host.ts'
+
+/**
+ * Returns the change as {@link heldChange} does. A rule that throws is reported, and shows nothing: it permits nothing either.
+ */
+export async function shownChange(
+  { host, report }: { readonly host: SessionHost; report(thrown: unknown, place: ErrorPlace): void },
+  session: { readonly id: string; readonly agent: string },
+  state: SessionState,
+): Promise<RunChange | undefined> {
+  try {
+    return await heldChange(host, session, state)
+  } catch (thrown) {
+    report(thrown, { sessionId: session.id })
+    return undefined
+  }
+}
 
 /**
  * Returns the change of code that keeps this process from resuming the run of a session. A run that another process is

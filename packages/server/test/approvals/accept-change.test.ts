@@ -220,6 +220,22 @@ test('a run whose agent refuses the change is not listed, cannot be accepted, an
   expect(await accept(server, id, change.id)).toEqual([409, 'definition-changed'])
 })
 
+test('a rule that throws is reported, and hides no other wait', async () => {
+  const { store, ids } = await waiting()
+  const told: unknown[] = []
+  const whenChanged = (): never => {
+    throw new Error('no rule today')
+  }
+  const server = serverWith(release(store, { ...newer, whenChanged }), store, {
+    authorize: () => true,
+    onError: (error, { sessionId }) => told.push([String(error), sessionId]),
+  })
+  expect((await inboxOf(server)).waits.map(({ kind }) => kind)).toEqual(['approval'])
+  expect((await ask(server, path(ids[0] ?? ''), { as: 'olga' })).status).toBe(200)
+  expect(told).toContainEqual(['Error: no rule today', ids[0]])
+  expect((await accept(server, ids[0] ?? '', 'any'))[0]).toBe(500)
+})
+
 test('a run whose agent continues, or did not change, has nothing to accept', async () => {
   const { store, ids } = await waiting()
   for (const agent of [release(store, { whenChanged: 'ask' }), release(store, { ...newer, whenChanged: 'continue' })]) {
