@@ -203,7 +203,8 @@ test('each log of an export has its own chain, and the chains of children are ve
     line({ type: 'log' }),
     ...entries.map((entry) => line({ type: 'entry', entry })),
   ]
-  const whole = (child: readonly Entry[]) => [line({ type: 'header' }), ...log(plain), ...log(child)].join('\n')
+  const whole = (child: readonly Entry[]) =>
+    [line({ type: 'header' }), ...log(plain), ...log(child), line({ type: 'footer' })].join('\n')
   expect(verifyAudit(whole(plain), { head: verifyAudit(plain).head ?? '' })).toMatchObject({ ok: true, links: 6 })
   const changed = plain.map((entry) => (entry.type === 'audit' ? { ...entry, rule: 'other' } : entry))
   expect(verifyAudit(whole(changed)).problems.map(({ code }) => code)).toContain('entry-changed')
