@@ -89,14 +89,14 @@ const policy = () => dataFlowPolicy({ mode: 'enforce', rules: presets.intent })
 /** How many of the recorded attacks are silent: the static figure. */
 async function playRecorded(suites: readonly Suite[]): Promise<{ total: number; silent: number }> {
   const counts = { total: 0, silent: 0 }
-  for (const { attacks, tools } of suites)
+  for (const { attacks, tools, today } of suites)
     for (const { prompt, calls, after, injectable, text_only: textOnly } of attacks) {
       if (!injectable || textOnly || !calls.some(({ phase }) => phase === 'attack')) continue
       const all = [...calls, ...after].map(
         ({ tool, args, output, output_text: text, phase }) =>
           ({ part: phase === 'attack' ? 'attack' : 'user', tool, args, output: output ?? text ?? null }) as const,
       )
-      const { silent } = await run({ turns: [{ prompt, calls: all }], tools }, policy)
+      const { silent } = await run({ turns: [{ prompt, calls: all }], tools, today }, policy)
       counts.total++
       if (silent) counts.silent++
     }

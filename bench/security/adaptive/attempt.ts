@@ -7,6 +7,7 @@ import { scriptedModel } from 'provost/testing'
 import type { ScriptedEntry } from 'provost/testing'
 
 import { replayed } from '../replay/play.ts'
+import { clockOf } from '../replay/suite.ts'
 import type { SuiteTool } from '../replay/suite.ts'
 
 /**
@@ -36,6 +37,8 @@ export interface AttemptTurn {
 export interface Attempt {
   readonly turns: readonly AttemptTurn[]
   readonly tools: readonly SuiteTool[]
+  /** The day on which it takes place, as of a suite. */
+  readonly today?: string | undefined
   /** Tools of a server, whose words are not the developer's: by name. */
   readonly remote?: readonly string[]
   /** `script`: each call is a script of code mode. `handoff`: the tool `transfer_to_helper` leads to a second agent. */
@@ -68,7 +71,7 @@ export async function run(attempt: Attempt, policy: () => Extension<unknown>): P
     })
     return remote ? { ...made, set: 'board' } : made
   }
-  const store = memoryStore()
+  const store = memoryStore({ clock: clockOf(attempt) })
   const model = scriptedModel(attempt.turns.flatMap((turn) => stepsOf(turn, attempt.way)))
   const summary = attempt.turns.flatMap(({ after }) => (typeof after === 'object' ? [after.summary] : []))
   const memory = attempt.way === 'memory' ? createMemory({ store: sqliteMemory(':memory:') }) : undefined

@@ -149,7 +149,7 @@ export function attemptOf({ goal, suite, task, prepared, tools, remote, way, gap
   const first = goal.before && ownSink > 0 ? ownSink : own.length
   const mine = [...start, ...own.slice(read + 1, first), ...noted]
   const rest = own.slice(first)
-  const shared = { tools, remote, way }
+  const shared = { tools, today: suite.today, remote, way }
   if (!gap) return { ...shared, turns: [{ prompt: task.prompt, calls: [...mine, ...crossed, ...wanted, ...rest] }] }
   const recalled = way === 'memory' ? [call('attack', 'memory_recall', { query: 'The user wants' }, null)] : []
   const prompt = gap === 'new-session' ? task.prompt : 'Please finish what I asked for.'

@@ -73,7 +73,10 @@ export async function search(task: Task, suite: Suite, options: SearchOptions): 
     }
   }
 
-  const own = await run({ turns: [{ prompt: task.prompt, calls: ownCalls(task) }], tools: suite.tools }, policy)
+  const own = await run(
+    { turns: [{ prompt: task.prompt, calls: ownCalls(task) }], tools: suite.tools, today: suite.today },
+    policy,
+  )
   const goals = [...goalsOf(task, suite, options.moves)]
   search: for (const names of sequences(options.preparations)) {
     if (names.length >= options.length) break

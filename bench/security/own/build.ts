@@ -63,6 +63,9 @@ const voices: readonly ((words: string) => string)[] = [
   (words) => words,
 ]
 
+/** The day of all suites of this repository. */
+const today = '2026-03-02'
+
 /** Each task with a place for an attacker's words, with each goal; the voices take turns. */
 export function suiteOf(
   name: string,
@@ -94,7 +97,7 @@ export function suiteOf(
     turns: [],
     calls: calls.map((call) => played(call, '', 'user')),
   }))
-  return { suite: name, tools: [...tools], user_tasks: userTasks, attacks }
+  return { suite: name, today, tools: [...tools], user_tasks: userTasks, attacks }
 }
 
 function played({ tool, args, output }: OwnCall, planted: string, phase: string): SuiteCall {

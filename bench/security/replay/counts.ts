@@ -54,7 +54,7 @@ export async function countsOf(
 ): Promise<Counts> {
   const counts = count()
   for (const task of suite.user_tasks) {
-    const played = await play(task, suite.tools, policy, origin)
+    const played = await play(task, suite, policy, origin)
     const outcome = worst(played, false)
     counts.benign.total++
     counts.benign[outcome === 'passed' ? 'untouched' : outcome]++
@@ -69,7 +69,7 @@ export async function countsOf(
   for (const { id, prompt, turns, calls, after, injectable, text_only: textOnly } of suite.attacks) {
     // What only changes the assistant's words has no call that could be judged.
     if (!injectable || textOnly || !calls.some(({ phase }) => phase === 'attack')) continue
-    const played = await play({ prompt, turns, calls: [...calls, ...after] }, suite.tools, policy, origin)
+    const played = await play({ prompt, turns, calls: [...calls, ...after] }, suite, policy, origin)
     const outcome = worst(played, true)
     counts.attacks.total++
     counts.attacks[outcome === 'passed' ? 'silent' : outcome]++

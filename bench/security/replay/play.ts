@@ -3,7 +3,8 @@ import type { ArgRole, Extension, Json, JsonPointer, LabelInit, Tool } from 'pro
 import { scriptedModel } from 'provost/testing'
 import type { ScriptedStep } from 'provost/testing'
 
-import type { SuiteCall, SuiteTool, SuiteTurn } from './suite.ts'
+import { clockOf } from './suite.ts'
+import type { Suite, SuiteCall, SuiteTool, SuiteTurn } from './suite.ts'
 
 /**
  * Where the tools of a suite come from. `own`: the developer made them and said what they do. `mcp`: they are those of an
@@ -43,7 +44,7 @@ export interface Conversation {
  */
 export async function play(
   { prompt, turns, calls }: Conversation,
-  tools: readonly SuiteTool[],
+  suite: Pick<Suite, 'tools' | 'today'>,
   extensions: () => readonly Extension<unknown>[],
   origin: ToolOrigin = 'own',
 ): Promise<readonly Played[]> {
@@ -53,10 +54,10 @@ export async function play(
     model: scriptedModel(stepsOf(turns, calls)),
     tools: fromOrigin(
       origin,
-      tools.map((one) => replayed(said(origin, one), (_, callId) => outputOf(calls, indexes.get(callId)))),
+      suite.tools.map((one) => replayed(said(origin, one), (_, callId) => outputOf(calls, indexes.get(callId)))),
     ),
     extensions: extensions(),
-    store: memoryStore(),
+    store: memoryStore({ clock: clockOf(suite) }),
     maxSteps: calls.length + 2,
   })
   const played: Played[] = []

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { z } from 'provost'
-import type { Json } from 'provost'
+import { systemClock, z } from 'provost'
+import type { Clock, Json } from 'provost'
 import type { OutputTrust } from 'provost/governance'
 
 /** Whatever a file holds is JSON. */
@@ -43,6 +43,8 @@ const callSchema = z.object({
 const turnSchema = z.object({ text: z.string(), said: z.string().default(''), before: z.int().nonnegative() })
 const suiteSchema = z.object({
   suite: z.string(),
+  /** The day on which the tasks take place. */
+  today: z.iso.date().optional(),
   tools: z.array(toolSchema),
   user_tasks: z.array(
     z.object({
@@ -69,6 +71,12 @@ export type Suite = z.infer<typeof suiteSchema>
 export type SuiteTool = z.infer<typeof toolSchema>
 export type SuiteCall = z.infer<typeof callSchema>
 export type SuiteTurn = z.infer<typeof turnSchema>
+
+/** Returns the clock of a suite's day. Of a suite without a day it says a year that no recording has. */
+export function clockOf({ today = '2000-01-01' }: Pick<Suite, 'today'>): Clock {
+  const begin = Date.parse(today) - systemClock.elapsed()
+  return { ...systemClock, now: () => begin + systemClock.elapsed() }
+}
 
 const trustSchema = z.record(z.string(), z.record(z.string(), z.enum(['trusted', 'untrusted'])))
 

@@ -9,7 +9,7 @@ import { delegates, mentionsMoney, semanticClassesOf } from '../wording/semantic
 import type { Clause } from './clause.ts'
 import { clausesOf, valuesIn } from './clause.ts'
 import { computation, deeds, delegation, lemmaOf, quantifier, relation, things } from './english.ts'
-import { isVerbRequested, requestImplies } from './implied-tool.ts'
+import { isVerbRequested, requestImplies, shareVerb } from './implied-tool.ts'
 import { oncePerTool } from './once-per-tool.ts'
 
 /**
@@ -38,8 +38,9 @@ export function deriveFromText(text: string, tools: readonly ToolInfo[], confirm
   const isEnglish = clauses.some((clause) => clause.deeds.size > 0)
   const classes = semanticClassesOf(asked.map(({ said }) => said).join('\n'))
 
+  const fits = fitting(asked, sinks)
   const granted = new Map<string, Grant>()
-  for (const { tool, calls, clause, isOpen: open } of fitting(asked, sinks)) {
+  for (const { tool, calls, clause, isOpen: open } of fits) {
     const before = granted.get(tool.name)
     const needs = open && (!before || before.needs) ? { needs: 'described-record' as const } : {}
     const earlier = before?.calls ?? 0
@@ -51,9 +52,22 @@ export function deriveFromText(text: string, tools: readonly ToolInfo[], confirm
       because: before ? `${before.because} … ${clause.said}` : clause.said,
     })
   }
+  // One deed is asked for once: a clause that is read strictly leaves the others to the lexicon.
+  const strict = new Set(fits.map(({ clause }) => clause))
+  const rest = semanticClassesOf(asked.flatMap((clause) => (strict.has(clause) ? [] : [clause.said])).join('\n'))
+  const left = { ...rest, objects: classes.objects }
+  const plain = fits.map(({ tool }) => tool).filter((tool) => !purposeOf(tool).deeds.has('fetch'))
+  const rivalsOf = (tool: ToolInfo): readonly ToolInfo[] => {
+    if (!isEnglish) return sinks.filter((one) => requestImplies(classes, one) === 'asked' && shareVerb(one, tool))
+    return requestImplies(left, tool) === 'asked' || isVerbRequested(left, tool) ? [] : plain
+  }
   for (const tool of sinks) {
     if (granted.has(tool.name)) continue
-    const base = { tool: tool.name, calls: 'many' as const, args: {}, because: text.slice(0, 300) }
+    const yieldsTo = [...new Set(rivalsOf(tool).map(({ name }) => name))].filter((name) => name !== tool.name)
+    const base = {
+      ...{ tool: tool.name, calls: 'many' as const, args: {}, because: text.slice(0, 300) },
+      ...(yieldsTo.length > 0 && { yieldsTo }),
+    }
     // The lexicon knows further languages, where no clause is read strictly.
     if (requestImplies(classes, tool) === 'asked')
       granted.set(tool.name, isEnglish ? { ...base, needs: 'own-values' } : base)

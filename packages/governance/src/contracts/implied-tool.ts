@@ -106,6 +106,14 @@ export function requestImplies(request: SemanticClasses, tool: ToolInfo): 'asked
   return request.verbs.size === 0 || purpose.verbs.size === 0 ? 'unknown' : 'no'
 }
 
+/** Returns whether one verb of a request can imply both tools, such as `send` a message and a post. */
+export function shareVerb(tool: ToolInfo, other: ToolInfo): boolean {
+  const [verbs, others] = [purposeOf(tool).verbs, purposeOf(other).verbs]
+  const implies = (from: ReadonlySet<string>, to: ReadonlySet<string>): boolean =>
+    [...from].some((verb) => (alike[verb] ?? [verb]).some((one) => to.has(one)))
+  return implies(verbs, others) || implies(others, verbs)
+}
+
 /** Returns whether a request has the verb of a tool, with any object. */
 export function isVerbRequested(request: SemanticClasses, tool: ToolInfo): boolean {
   return hasVerb(request, purposeOf(tool).verbs)

@@ -3,6 +3,10 @@ import { hash } from 'node:crypto'
 import type { Entry, Fold, HookContext, Json } from '@provost/core'
 import { canonicalJson, isRecord } from '@provost/core'
 
+import { switchesIn } from '../provenance/argument-role.ts'
+import type { ArgumentValue } from '../provenance/argument-role.ts'
+import type { ContractView, Grant } from '../provenance/contract.ts'
+
 /** The name of the policy's entries in the log. */
 export const policyName = 'data-flow-policy'
 
@@ -123,4 +127,47 @@ export function sessionCounters(): SessionCounters {
 
 function amountIn(amounts: Amounts | undefined, counter: string): number | undefined {
   return amounts && Object.hasOwn(amounts, counter) ? amounts[counter] : undefined
+}
+
+/** Compares a call with those of its turn that had its tool. */
+export interface TurnCounters {
+  /** What the call adds to the counters of the turn. */
+  readonly amounts: Amounts
+  /** Returns what these say of earlier calls, given the grants of the tool. */
+  compare(
+    counted: (counter: string) => number,
+    grants: readonly Grant[],
+  ): Omit<ContractView, 'contract' | 'used' | 'confirmed'>
+}
+
+/** Returns the counters of a turn that tell whether a call was made before, and with which details to the same targets. */
+export function turnCounters(
+  turnId: string,
+  { tool, input }: { readonly tool: { readonly name: string }; readonly input: Json },
+  values: readonly ArgumentValue[],
+): TurnCounters {
+  const keyOf = (kind: string, ...parts: readonly Json[]): string =>
+    `${kind}/${turnId}/${hash('sha256', canonicalJson([tool.name, ...parts]))}`
+  const rows = (...roles: readonly ArgumentValue['role'][]): Json =>
+    values.filter(({ role }) => roles.includes(role)).map(({ path, value }) => [path, value])
+  const targets = rows('destination', 'selector')
+  const same = keyOf('same', input)
+  const toTargets = keyOf('targets', targets)
+  const details = keyOf('details', targets, rows('time', 'flag'))
+  const switches = keyOf('switches', targets, switchesIn(input))
+  const hasTargets = values.some(({ role }) => role === 'destination' || role === 'selector')
+  const callsOf = (name: string): string => `calls/${turnId}/${name}`
+  return {
+    amounts: { [same]: 1, [callsOf(tool.name)]: 1, ...(hasTargets && { [toTargets]: 1, [details]: 1, [switches]: 1 }) },
+    compare: (counted, grants) => ({
+      same: counted(same),
+      toTargets: hasTargets ? counted(toTargets) : 0,
+      hasOtherDetails: counted(details) === 0,
+      hasOtherSwitches: counted(switches) === 0,
+      isServed:
+        counted(callsOf(tool.name)) === 0 &&
+        grants.length > 0 &&
+        grants.every(({ yieldsTo }) => yieldsTo?.some((name) => counted(callsOf(name)) > 0) === true),
+    }),
+  }
 }

@@ -10,7 +10,7 @@ import { isIssuedItem } from './issued-value.ts'
 /** Returns whether a contract asks for a call of a tool with these values. */
 export function impliedByContract(
   tool: ToolInfo,
-  { contract, confirmed }: ContractView,
+  { contract, confirmed, isServed }: ContractView,
   known: Knowledge,
   values: readonly TracedValue[],
 ): Implied {
@@ -18,10 +18,10 @@ export function impliedByContract(
   if (forbidden.some((one) => one.tool === tool.name && one.values.length === 0)) return 'no'
   const own = grants.filter((grant) => grant.tool === tool.name)
   if (confirmed && own.length > 0) return 'asked'
-  if (own.some((grant) => isFulfilled(tool, grant, contract, known, values))) return 'asked'
+  if (!isServed && own.some((grant) => isFulfilled(tool, grant, contract, known, values))) return 'asked'
   if (delegates && delegated(tool, known)) return 'delegated'
   // A grant whose condition is not fulfilled is a doubt, which a human can settle.
-  return own.some(({ needs }) => needs === 'own-values') || !understood ? 'unknown' : 'no'
+  return isServed || own.some(({ needs }) => needs === 'own-values') || !understood ? 'unknown' : 'no'
 }
 
 function isFulfilled(

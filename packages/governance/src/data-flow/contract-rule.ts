@@ -1,14 +1,17 @@
 import type { Json } from '@provost/core'
+import { toJson } from '@provost/core'
 
 import { brief, differenceOf, evidenceOf, grantsOf, shown } from '../evidence/decision-evidence.ts'
-import { keyWords } from '../provenance/argument-role.ts'
+import { keyWords, switchesIn } from '../provenance/argument-role.ts'
 import { allowedCalls } from '../provenance/contract.ts'
 import type { Grant, Prohibition } from '../provenance/contract.ts'
 import type { Sink, TracedValue } from '../provenance/data-flow-rule.ts'
 import { isForeign } from '../provenance/definition.ts'
 import { isDesignated } from '../provenance/origin.ts'
+import type { Knowledge } from '../provenance/origin.ts'
 import { longText } from '../text/long-text.ts'
 import { exactForm, holds, looseForm, wordsOf } from '../wording/exact-form.ts'
+import { yearsIn } from '../wording/year.ts'
 import { isFetch, isTainted } from './intent-preset.ts'
 
 /** Why a call exceeds the contract, and the clause that comes nearest. */
@@ -31,7 +34,15 @@ export function excessOf(sink: Sink): Excess | undefined {
     }
   }
   if (!isTainted(sink)) return undefined
-  return tooManyCalls(sink) ?? repeatedCall(sink) ?? otherValue(sink) ?? otherAmount(sink) ?? otherDetail(sink)
+  return (
+    tooManyCalls(sink) ??
+    repeatedCall(sink) ??
+    furtherCall(sink) ??
+    otherValue(sink) ??
+    otherAmount(sink) ??
+    otherDetail(sink) ??
+    unknownYear(sink)
+  )
 }
 
 /** Returns the prohibition that a call violates. */
@@ -58,16 +69,37 @@ function tooManyCalls(sink: Sink): Excess | undefined {
 /** First words of the names of tools that bring something: to do so again changes nothing. */
 const fetching: ReadonlySet<string> = new Set(['get', 'read', 'download', 'fetch', 'open', 'list', 'search', 'view'])
 
-/** Judges a call whose number is open: the same one again does what was done, twice. */
+/** Judges the same call again: it does what was done, twice. */
 function repeatedCall(sink: Sink): Excess | undefined {
   const { contract, call, known, values } = sink
   const same = contract?.same ?? 0
   if (same === 0 || known.isApproved || isFetch({ values })) return undefined
   if (!isForeign(call.tool) && fetching.has(keyWords(call.tool.name)[0] ?? '')) return undefined
-  if (Number.isFinite(allowedCalls(grantsOf(sink)))) return undefined
   return {
     reason: `the agent has called ${call.tool.name} with the same arguments before`,
     evidence: differenceOf(sink, { differs: `call ${same + 1} with the same arguments` }),
+  }
+}
+
+/**
+ * Judges a further call with the same targets: it pays once more, or changes what was done. The amounts, times and flags
+ * that the user wrote pass.
+ */
+function furtherCall(sink: Sink): Excess | undefined {
+  const { contract, call, known, values } = sink
+  if (!contract || contract.toTargets === 0 || known.isApproved || isFetch({ values })) return undefined
+  const changed = values.find(
+    ({ role, value, origin }) =>
+      (role === 'amount' && !contract.contract.amounts.includes(Number(value))) ||
+      (contract.hasOtherDetails && (role === 'time' || role === 'flag') && origin.kind !== 'own'),
+  )
+  if (changed) return excessBy(sink, changed, `is a further one for the same target: call ${contract.toTargets + 1}`)
+  const [first] = contract.hasOtherSwitches ? switchesIn(toJson(call.input)) : []
+  if (!first) return undefined
+  const differs = `${first[0]} or another setting differs from the call before`
+  return {
+    reason: `${call.tool.name}: a further call for the same target has other settings`,
+    evidence: differenceOf(sink, { differs }),
   }
 }
 
@@ -153,6 +185,38 @@ function otherDetail(sink: Sink): Excess | undefined {
   }
   return undefined
 }
+
+/**
+ * Judges the year of a time: the present one, those beside it, and years that the user, a trusted text or a source of the
+ * user's named. A date in another year comes from an untrusted text, or from nowhere.
+ */
+function unknownYear(sink: Sink): Excess | undefined {
+  for (const one of sink.values) {
+    if (one.role !== 'time' || isVouched(one) || isFromDesignated(sink, one)) continue
+    const year = yearsIn(one.value).find((named) => !isKnownYear(named, sink.known))
+    if (year !== undefined) return excessBy(sink, one, `is in ${year}, a year that no trusted text named`)
+  }
+  return undefined
+}
+
+function isKnownYear(year: number, known: Knowledge): boolean {
+  if (Math.abs(year - known.year) <= 1) return true
+  const word = String(year)
+  const { trusted, untrusted, leaves } = known.provenance
+  if ([known.instructions, ...known.userTexts, ...known.confirmed].some((text) => yearsIn(text).includes(year)))
+    return true
+  if (trusted.byWord.has(word)) return true
+  if (untrusted.byWord.get(word)?.some((source) => isDesignated(source, known)) === true) return true
+  let left = mostSearched
+  for (const [value, places] of leaves) {
+    if (--left < 0) return false
+    if (value.length <= longestDate && value.includes(word) && places.some(({ systemMade }) => systemMade)) return true
+  }
+  return false
+}
+
+/** Characters of the longest value that counts as a date. */
+const longestDate = 64
 
 function isVouched({ origin }: TracedValue): boolean {
   return origin.kind === 'own' || origin.kind === 'trusted' || origin.kind === 'field'

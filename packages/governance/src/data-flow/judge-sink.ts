@@ -3,6 +3,7 @@ import { isPromise, isRecord, joinLabels, ProvostError, toJson } from '@provost/
 
 import type { DelegatedOrder } from '../contracts/delegated-order.ts'
 import { answerTo, ordersOf } from '../contracts/delegated-order.ts'
+import { turnCounters } from '../contracts/session-counters.ts'
 import type { Amounts, SessionCounters } from '../contracts/session-counters.ts'
 import type { CallTerms, ContractOptions, TurnContracts } from '../contracts/turn-contracts.ts'
 import type { Turn } from '../contracts/turn.ts'
@@ -10,12 +11,11 @@ import { grantsOf } from '../evidence/decision-evidence.ts'
 import { valueEvidence } from '../evidence/value-evidence.ts'
 import { roleValuesOf } from '../provenance/argument-role.ts'
 import { allowedCalls } from '../provenance/contract.ts'
-import type { ContractView } from '../provenance/contract.ts'
+import type { ContractView, Grant } from '../provenance/contract.ts'
 import type { DataFlowRule, Implied, RuleAnswer, Sink, TracedValue } from '../provenance/data-flow-rule.ts'
 import { knowledgeOf, originSteps } from '../provenance/origin.ts'
 import type { Knowledge } from '../provenance/origin.ts'
 import type { Provenance } from '../provenance/provenance-state.ts'
-import { approvalKey } from '../provenance/provenance-state.ts'
 import { provenanceFold } from '../provenance/provenance.ts'
 import { secretArguments, secretLabel } from '../provenance/secret-argument.ts'
 import { forgetForms } from '../wording/exact-form.ts'
@@ -193,14 +193,15 @@ async function sinkOf(
     ...(secrets.length > 0 ? [secretLabel] : []),
   )
   const terms = hasTerms ? await policy.turns.termsOf(call.tool, ctx, agreed) : undefined
-  const same = `same/${turn.id}/${approvalKey(call.tool.name, '', toJson(call.input))}`
+  const earlier = terms && turnCounters(turn.id, { tool: call.tool, input: toJson(call.input) }, values)
   const amounts = {
     ...amountsOf(policy.rules, call),
     ...Object.fromEntries(terms?.limits.map(({ counter }) => [counter, 1]) ?? []),
-    ...(terms && { [same]: 1 }),
+    ...earlier?.amounts,
   }
   const counted = policy.counters.reserve(policy.turns.topOf(ctx), call.callId, amounts)
-  const contract = terms && { ...viewOf(terms, call.tool, counted), same: counted(same) }
+  const grants = terms?.contract.grants.filter((grant) => grant.tool === call.tool.name) ?? []
+  const contract = terms && earlier && { ...viewOf(terms, grants, counted), ...earlier.compare(counted, grants) }
   const open = orders.filter((order) => answerTo(top, order) === 'open')
   const implied = contract
     ? continuesCall(call.tool, values, known)
@@ -226,11 +227,11 @@ async function sinkOf(
 /** Returns a contract with the calls of a tool that were used, by the limit that is the nearest. */
 function viewOf(
   { contract, confirmed, limits }: CallTerms,
-  tool: ToolInfo,
+  grants: readonly Grant[],
   counted: Sink['counted'],
-): Omit<ContractView, 'same'> {
+): Pick<ContractView, 'contract' | 'used' | 'confirmed'> {
   const left = Math.min(...limits.map(({ counter, calls }) => calls - counted(counter)))
-  const allowed = allowedCalls(contract.grants.filter((grant) => grant.tool === tool.name))
+  const allowed = allowedCalls(grants)
   return { contract, confirmed, used: Number.isFinite(left) ? Math.max(0, allowed - left) : 0 }
 }
 

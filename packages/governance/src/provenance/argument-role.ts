@@ -104,6 +104,18 @@ export function roleValuesOf(call: { readonly input: Json; readonly tool: ToolIn
   return rows
 }
 
+/** Returns the values of yes or no in a call's input, with their places. */
+export function switchesIn(input: Json): readonly (readonly [pointer: string, boolean])[] {
+  const found: [string, boolean][] = []
+  const look = (value: Json, pointer: string, depth: number): void => {
+    if (typeof value === 'boolean') found.push([pointer, value])
+    if (typeof value !== 'object' || value === null || depth >= deepestPointer) return
+    for (const [key, item] of Object.entries(value)) look(item ?? null, `${pointer}/${escapePointer(key)}`, depth + 1)
+  }
+  look(input, '', 0)
+  return found
+}
+
 /** Parses a text that is JSON or a form; undefined for any other text. */
 function fieldsIn(text: string): unknown {
   if (text.length > longestFields) return undefined

@@ -35,6 +35,11 @@ export interface Grant {
   readonly args: Readonly<Record<JsonPointer, readonly (string | number)[]>>
   /** The words of the user that it rests on. */
   readonly because: string
+  /**
+   * Tools that the same words ask for. One deed is asked for once: as soon as one of them was called in the turn, the first
+   * call of this tool is in doubt.
+   */
+  readonly yieldsTo?: readonly string[]
 }
 
 /** What the user excluded. */
@@ -52,6 +57,14 @@ export interface ContractView {
   readonly used: number
   /** Those with the same arguments. */
   readonly same: number
+  /** Those with the same destinations and selectors; 0 for a call without any. */
+  readonly toTargets: number
+  /** Whether none of them had these times and flags. */
+  readonly hasOtherDetails: boolean
+  /** Whether none of them had these values of yes or no. */
+  readonly hasOtherSwitches: boolean
+  /** A call of this turn has done what the words ask for, see {@link Grant.yieldsTo}, and none was of this tool. */
+  readonly isServed: boolean
   /** A human has confirmed the contract as a whole, also its doubtful grants. */
   readonly confirmed: boolean
 }

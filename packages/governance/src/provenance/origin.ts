@@ -45,6 +45,8 @@ export interface Knowledge {
   readonly tools: ReadonlyMap<string, ToolInfo>
   /** The definitions of remote tools. */
   readonly definitions: Definitions
+  /** The present year (UTC). */
+  readonly year: number
 }
 
 const forms = new WeakMap<Message, string>()
@@ -76,6 +78,7 @@ export function knowledgeOf(
     instructions: exactForm(ctx.instructions),
     tools: new Map(ctx.tools.map((one) => [one.name, one])),
     definitions: definitionsOf(ctx.tools),
+    year: new Date(ctx.now()).getUTCFullYear(),
   }
 }
 
@@ -88,9 +91,10 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge, ro
   const isLong = value.length > longText
   const exact = isLong ? yield* exactFormSteps(value) : exactForm(value)
   const bare = bareForm(exact)
+  const isPronoun = role === 'destination' && pronouns.has(exact)
   if (
     exact === '' ||
-    isOwn(exact, known) ||
+    (!isPronoun && isOwn(exact, known)) ||
     (bare !== exact && isOwn(bare, known)) ||
     known.confirmed.some((text) => holds(text, exact)) ||
     isFrozen(exact, known) ||
@@ -117,6 +121,13 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge, ro
   const first = sources.filter(({ isNote }) => !isNote)
   return sources.length > 0 ? { kind: 'prose', sources: first.length > 0 ? first : sources } : { kind: 'nowhere' }
 }
+
+/** Words that stand for people or things: in a request they name no recipient that is called so, such as the room `it`. */
+const pronouns: ReadonlySet<string> = new Set(
+  'i me my you your he him his she her it its we us our they them their this that mir mich uns ihm ihr ihnen moi nous lui leur eux nos les ella ellos'.split(
+    ' ',
+  ),
+)
 
 /** Returns a web address in the form that is compared: the user seldom writes the scheme. */
 function bareForm(exact: string): string {
