@@ -1,13 +1,17 @@
 /**
  * node scripts/check-release.ts [--sbom FILE]
  *
- * Checks what a release brings to its users: the licences of all packages that they install, and known vulnerabilities,
- * where the registry answers that question. `--sbom` writes the bill of materials (CycloneDX). Publishes nothing.
+ * Checks what a release brings to its users: the licences of all packages that they install, and of the libraries that are
+ * part of `provost`; the types of each packed package, as each way of importing it finds them; and known vulnerabilities,
+ * where the registry answers that question. Needs a build. `--sbom` writes the bill of materials (CycloneDX). Publishes nothing.
  */
 import { execFile } from 'node:child_process'
-import { globSync, readFileSync, realpathSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { globSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
+
+import { packAll } from './packed-registry.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
@@ -69,6 +73,33 @@ function isAccepted(expression: string): boolean {
   return plain.split(' OR ').some((choice) => choice.split(' AND ').every((licence) => accepted.has(licence.trim())))
 }
 
+/** Returns the libraries whose licences `provost` passes on, as its packed file lists them: name, version, licence. */
+async function passedOn(tarball: string): Promise<readonly (readonly [string, string])[]> {
+  const { stdout } = await run('tar', ['-xOzf', tarball, 'package/dist/THIRD-PARTY.txt'])
+  const found = [...stdout.matchAll(/^(?<library>(?:@[\w.-]+\/)?[\w.-]+ \d\S*) \((?<license>.+)\)$/gmu)]
+  const [, stated] = /^This package contains code of (\d+) libraries\.$/mu.exec(stdout) ?? []
+  if (found.length === 0 || found.length !== Number(stated)) throw new Error('THIRD-PARTY.txt is incomplete.')
+  return found.map(({ groups }) => [groups?.['library'] ?? '', groups?.['license'] ?? ''] as const)
+}
+
+/**
+ * Returns what is wrong with the types of packed files, in modules of Node and in bundlers. Two old ways of importing are left
+ * out: `require` of Node before 22.12, which loads no module, and resolution without `exports`.
+ */
+async function wrongTypes(tarballs: readonly string[]): Promise<readonly string[]> {
+  const tool = join(root, 'scripts/release')
+  await run('pnpm', ['install', '--dir', tool, '--frozen-lockfile', '--prefer-offline'])
+  const wrong: string[] = []
+  for (const tarball of tarballs) {
+    const options = ['--profile', 'esm-only', '--format', 'table', '--no-emoji', '--no-color']
+    await run(join(tool, 'node_modules/.bin/attw'), [tarball, ...options]).catch(
+      (failed: { readonly stdout: string; readonly stderr: string }) =>
+        wrong.push(`${basename(tarball)}: ${failed.stdout}${failed.stderr}`),
+    )
+  }
+  return wrong
+}
+
 /** Returns how the registry answered about vulnerabilities: the serious ones, or why it gave no answer. */
 async function vulnerabilities(): Promise<{ readonly found: readonly string[] } | { readonly skipped: string }> {
   const { stdout, stderr } = await run('pnpm', ['audit', '--prod', '--json'], { cwd: root }).catch(
@@ -91,6 +122,21 @@ const packages = [...installedPackages().values()]
 const refused = packages.filter(({ license }) => license === undefined || !isAccepted(license))
 console.log(`Licences: ${packages.length} packages, ${refused.length} not accepted.`)
 for (const { name, version, license } of refused) console.error(`${name} ${version}: ${license ?? 'no licence'}`)
+const folder = mkdtempSync(join(tmpdir(), 'provost-release-'))
+const faults: string[] = []
+try {
+  const tarballs = await packAll(folder)
+  const main = tarballs.find((file) => /^provost-\d/u.test(basename(file)))
+  const libraries = main === undefined ? [] : await passedOn(main)
+  const unfit = libraries.filter(([, license]) => !isAccepted(license))
+  console.log(`Libraries in provost: ${libraries.length}, licences passed on; ${unfit.length} not accepted.`)
+  const wrong = await wrongTypes(tarballs)
+  console.log(`Types: ${tarballs.length} packed packages, ${wrong.length} with problems.`)
+  faults.push(...unfit.map((library) => library.join(': ')), ...wrong)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+for (const fault of faults) console.error(fault)
 const known = await vulnerabilities()
 if ('skipped' in known)
   console.log(`Vulnerabilities: not checked, because the registry gave no answer (${known.skipped}).`)
@@ -104,4 +150,4 @@ if (values.sbom !== undefined) {
   })
   console.log(`Bill of materials: ${values.sbom}`)
 }
-process.exitCode = refused.length > 0 || ('found' in known && known.found.length > 0) ? 1 : 0
+process.exitCode = refused.length > 0 || faults.length > 0 || ('found' in known && known.found.length > 0) ? 1 : 0

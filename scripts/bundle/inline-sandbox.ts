@@ -27,9 +27,9 @@ export function isOfThreads(id: string, importer: string | undefined): boolean {
 /**
  * Makes the program of code mode's threads a part of the code, and the engine, too: a bundle of a user has no file of ours
  * beside it. Piscina stays the pool. Its own worker and ours become one module in a `data:` URL, which its threads
- * start from; they read no file at all.
+ * start from; they read no file at all. The files that become part of it are added to `taken`.
  */
-export function inlineSandbox(): Plugin {
+export function inlineSandbox(taken: Set<string>): Plugin {
   return {
     name: 'inline-sandbox',
     resolveId(id, importer) {
@@ -43,8 +43,8 @@ export function inlineSandbox(): Plugin {
       if (id === nothing) return 'export {}'
       if (id === threads) return threadsModule
       if (id === program)
-        return `export const program = ${JSON.stringify(`data:text/javascript;base64,${base64(await workerProgram())}`)}`
-      return id === join(folder, 'src/worker/sandbox-program.ts') ? sandboxModule() : null
+        return `export const program = ${JSON.stringify(`data:text/javascript;base64,${base64(await workerProgram(taken))}`)}`
+      return id === join(folder, 'src/worker/sandbox-program.ts') ? sandboxModule(taken) : null
     },
   }
 }
@@ -61,8 +61,10 @@ export class Worker extends Thread {
 }
 `
 
-function sandboxModule(): string {
-  const engine = brotliCompressSync(readFileSync(resolve('quickjs-wasi/quickjs.wasm')))
+function sandboxModule(taken: Set<string>): string {
+  const file = resolve('quickjs-wasi/quickjs.wasm')
+  taken.add(file)
+  const engine = brotliCompressSync(readFileSync(file))
   return `
 import { brotliDecompressSync } from 'node:zlib'
 const packed = ${JSON.stringify(base64(engine))}
@@ -73,7 +75,7 @@ export async function sandboxProgram() {
 }
 
 /** Piscina's worker and ours as one module. A `data:` URL can import nothing but what is built in. */
-async function workerProgram(): Promise<string> {
+async function workerProgram(taken: Set<string>): Promise<string> {
   const entry = '\0entry'
   const code = `import work from ${JSON.stringify(join(folder, 'src/worker/sandbox.worker.ts'))}\nimport ${JSON.stringify(join(piscina, 'worker.js'))}\nexport default work`
   const bundle = await rolldown({
@@ -93,6 +95,7 @@ async function workerProgram(): Promise<string> {
   })
   const { output } = await bundle.generate({ format: 'cjs', comments: false, minify: true })
   await bundle.close()
+  for (const file of Object.keys(output[0].modules)) taken.add(file)
   return `const module = { exports: {} };
 ((module, exports, require) => {${output[0].code}
 })(module, module.exports, (name) => (name === ${JSON.stringify(filename)} ? module.exports : process.getBuiltinModule(name)))

@@ -1,4 +1,4 @@
-import { globSync, readFileSync, rmSync } from 'node:fs'
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 
@@ -10,10 +10,14 @@ import { inAscii } from './ascii.ts'
 import { throughBarrels } from './barrels.ts'
 import { hidingPeers } from './hidden-peers.ts'
 import { inlineSandbox, isOfThreads } from './inline-sandbox.ts'
+import { librariesOf, noticesOf } from './third-party.ts'
 import type { Manifest, Part } from './workspace.ts'
 import { entriesOf, readManifest, readParts, root } from './workspace.ts'
 
 const folder = join(root, 'packages/provost')
+
+/** The licences of libraries, in the folder of the build. */
+const thirdParty = 'THIRD-PARTY.txt'
 
 /** Declarations have the other comments. */
 const comments = { legal: true, annotation: true, jsdoc: false }
@@ -65,14 +69,19 @@ function isExternal(
   }
 }
 
-function options(manifest: Manifest, parts: readonly Part[], input: Readonly<Record<string, string>>): InputOptions {
+function options(
+  manifest: Manifest,
+  parts: readonly Part[],
+  input: Readonly<Record<string, string>>,
+  taken = new Set<string>(),
+): InputOptions {
   return {
     cwd: root,
     input,
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
     plugins: [
-      inlineSandbox(),
+      inlineSandbox(taken),
       esmExternalRequirePlugin({ external: [...builtins] }),
       throughBarrels(),
       hidingPeers(manifest),
@@ -136,7 +145,8 @@ export async function graphOf(entry: string): Promise<EntryGraph> {
 
 /**
  * Bundles `provost` with all of its parts into `packages/provost/dist`. Nothing exists twice there: `provost`, its
- * entries and the packages `@provost/*`, which re-export from it, share the same chunks.
+ * entries and the packages `@provost/*`, which re-export from it, share the same chunks. The licences of libraries that
+ * became part of it lie beside them.
  *
  * @returns the chunks.
  */
@@ -152,7 +162,8 @@ export async function buildAll(): Promise<readonly OutputChunk[]> {
     ),
   )
   rmSync(join(folder, 'dist'), { recursive: true, force: true })
-  const bundle = await rolldown(options(manifest, parts, sources))
+  const taken = new Set<string>()
+  const bundle = await rolldown(options(manifest, parts, sources, taken))
   const { output } = await bundle.write({
     dir: join(folder, 'dist'),
     format: 'es',
@@ -168,5 +179,8 @@ export async function buildAll(): Promise<readonly OutputChunk[]> {
     },
   })
   await bundle.close()
-  return output.filter((one) => one.type === 'chunk')
+  const chunks = output.filter((one) => one.type === 'chunk')
+  for (const { modules } of chunks) for (const file of Object.keys(modules)) taken.add(file)
+  writeFileSync(join(folder, 'dist', thirdParty), noticesOf(librariesOf(taken)))
+  return chunks
 }
