@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { format } from 'node:util'
 
+import { buildPrograms } from '@provost/testing/test/program'
 import { describe, test, vi } from 'vitest'
 
 const folder = fileURLToPath(new URL('..', import.meta.url))
@@ -23,11 +24,23 @@ interface Outcome {
   readonly code: number | null | undefined
 }
 
+let making: Promise<Readonly<Record<string, string>>> | undefined
+
+/** The examples as programs that start fast, by the names of their sources. */
+function programs(): Promise<Readonly<Record<string, string>>> {
+  const names = [...examples, ...seeds]
+  making ??= buildPrograms(names.map((name) => join(folder, name))).then((paths) =>
+    Object.fromEntries(names.map((name, n) => [name, paths[n] ?? ''])),
+  )
+  return making
+}
+
 /** As a newcomer runs it: in a process of its own, offline, and it ends by itself. */
 async function runAlone(example: string): Promise<Outcome> {
   // No real model, whatever this environment has.
   const { PROVOST_MODEL: _, NODE_OPTIONS: __, ...env } = process.env
-  const child = spawn(process.execPath, ['--conditions=@provost/source', example], { cwd: folder, env, stdio: 'pipe' })
+  const program = (await programs())[example] ?? ''
+  const child = spawn(process.execPath, ['--conditions=@provost/source', program], { cwd: folder, env, stdio: 'pipe' })
   const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), closed])
   return { lines: stdout.trimEnd().split('\n'), stderr, code }

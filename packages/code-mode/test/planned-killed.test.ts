@@ -12,7 +12,7 @@ import { goOn, noDeeds, outsideOf, readLog, type Site } from './fixture/script-s
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 /** The moments that share a process, which is killed once each session is at its moment. */
-const inAProcess = 12
+const inAProcess = 24
 const folder = mkdtempSync(join(tmpdir(), 'provost-planned-'))
 const site: Site = { place: join(folder, 'sessions.db'), folder, planned: true }
 let store: SessionStore

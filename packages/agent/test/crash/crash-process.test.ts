@@ -11,6 +11,7 @@ import type { Entry, Message, SessionStore } from '@provost/core'
 import { SessionBusyError } from '@provost/core'
 import { assertWellFormed, crashAt, findPostgres, startPostgres } from '@provost/testing'
 import type { CrashMoment } from '@provost/testing'
+import { builtProgram } from '@provost/testing/test/program'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { ChildLine } from './crash-child.ts'
@@ -18,12 +19,17 @@ import { clerk, outsideOf, goOn, noDeeds, openStore, readLog, stateFrom, writes 
 import type { Deeds, Site } from './crash-site.ts'
 import { comparable } from './crash-world.ts'
 
-/** All points on every store, few at a time; otherwise a sample of them. */
+/** All points on every store; otherwise a sample of them. */
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 /** Sessions in a process: each stands still at its own point, and the process is killed when all do. */
-const pointsInAProcess = Number(process.env['PROVOST_TEST_POINTS'] ?? (full ? 12 : 42))
+const pointsInAProcess = Number(process.env['PROVOST_TEST_POINTS'] ?? 42)
 
-const child = fileURLToPath(new URL('./crash-child.ts', import.meta.url))
+const source = new URL('./crash-child.ts', import.meta.url)
+/** Only full runs start it often. */
+let child = fileURLToPath(source)
+beforeAll(async () => {
+  if (full) child = await builtProgram(source)
+})
 
 /** Another process at work; what it says is heard as it says it. */
 function start(site: Site, task: 'die' | 'stop' | 'hold' | 'resume', sessions: readonly string[]) {

@@ -14,7 +14,7 @@ import { inAnotherProcess, type Moment, momentsOf } from '../fixture/script-proc
 import { calls, outsideOf, goOn, noDeeds, readLog, type Site, writes } from '../fixture/script-site.ts'
 
 /** The moments that share a process, which is killed once each session is at its moment. */
-const inAProcess = 12
+const inAProcess = 24
 /** All moments, or a sample. */
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
