@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 import type { SessionStore } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { crashAt, effectServer, findPostgres, pauseAt, startPostgres } from '@provost/testing'
 import type { EffectFault, EffectServer } from '@provost/testing'
+import { builtProgram } from '@provost/testing/test/program'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { EffectAnswer, EffectMessage, EffectTask } from './effect-child.ts'
@@ -250,7 +250,7 @@ describe.each(['sqlite', 'postgres'] as const)('an effect on %s', (kind) => {
           banks.set(sessionId, bank)
           tasks.push({ sessionId, at: { name, nth }, one: { ...row, bank: bank.url } })
         }
-        const child = fork(childFile, [JSON.stringify(place), JSON.stringify(tasks)], {
+        const child = fork(await builtProgram(childSource), [JSON.stringify(place), JSON.stringify(tasks)], {
           execArgv: ['--conditions=@provost/source'],
         })
         child.on('message', ({ kind: said, sessionId }: EffectMessage) => {
@@ -285,7 +285,7 @@ describe.each(['sqlite', 'postgres'] as const)('an effect on %s', (kind) => {
   )
 })
 
-const childFile = fileURLToPath(new URL('effect-child.ts', import.meta.url))
+const childSource = new URL('effect-child.ts', import.meta.url)
 
 /** A row, and the moment at which something happens to its process: the nth of a name. */
 interface Cell {
