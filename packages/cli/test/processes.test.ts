@@ -98,6 +98,25 @@ describe('a file of agents', () => {
     expect(err).toContain(String.raw`imports.mjs cannot be loaded: \u001b[31mboom (throws.mjs:3)`)
   })
 
+  test.skipIf(!full)('eval runs its cases, writes an evaluation, and fails where a case regressed since', async () => {
+    const source = `export { clerk } from ${JSON.stringify(deskFile)}
+export const cases = [{ name: 'a greeting', input: 'hello', answer: process.env.WANTED ?? 'clerk' }]\n`
+    const file = written('greeting.eval.ts', source)
+    const first = await place.provost('eval', file, '--output', 'before.json', '--runs', '2')
+    expect(first).toMatchObject({ code: 0, out: '2 of 2 runs of 1 cases passed.\n' })
+    const [same, worse, unknown, none] = await Promise.all([
+      place.provost('eval', file, '--against', 'before.json'),
+      place.provostWith({ WANTED: 'boss' }, 'eval', file, '--against', 'before.json'),
+      place.provost('eval', file, '--against', file),
+      place.provost('eval', deskFile),
+    ])
+    expect(same).toMatchObject({ code: 0, out: expect.stringContaining('100%    100%  same') })
+    expect(worse).toMatchObject({ code: 1, out: expect.stringContaining('100%    0%    regressed') })
+    expect(worse.err).toContain('The answer has no “boss”: Hello from the clerk.')
+    expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining('provost eval --output FILE') })
+    expect(none).toMatchObject({ code: 1, err: expect.stringContaining('several-agents') })
+  })
+
   test.skipIf(!full)('what it logs goes to stderr, and it reads .env: variables that are set stay', async () => {
     const source = `export { clerk } from ${JSON.stringify(deskFile)}\nconsole.log(process.env.ONE, process.env.TWO)\n`
     const file = written('logs.ts', source)

@@ -44,6 +44,15 @@ const input = z.object({ to: z.string() })
 const note = tools.tool({ name: 'note', input, execute: () => 1 })
 const store = (): ReturnType<typeof sessions.memoryStore> => sessions.memoryStore()
 const desk = agent.createAgent({ name: 'desk', model })
+const trajectory: replay.Trajectory = {
+  status: 'completed',
+  answer: '',
+  calls: [],
+  steps: 1,
+  inputTokens: 1,
+  outputTokens: 1,
+  durationMs: 1,
+}
 const clerk = agent.createAgent({ name: 'clerk', model })
 const child = { agent: clerk, input: 'go' }
 const made = { name: 'made', model }
@@ -464,6 +473,18 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     ],
   },
   replay: {
+    caseFromLog: [(more) => replay.caseFromLog([], { name: 'x', ...more })],
+    compareEvaluations: { unchecked: data },
+    differencesOf: [
+      (more) => replay.differencesOf(trajectory, { calls: [], ...more }),
+      (more) => replay.differencesOf(trajectory, { limits: { steps: 1, ...more } }),
+    ],
+    evaluate: [
+      (more) => replay.evaluate(desk, [{ name: 'x', input: 'x' }], { runs: 1, ...more }),
+      (more) => replay.evaluate(desk, [{ name: 'x', input: 'x', ...more }]),
+    ],
+    judged: 'no options',
+    trajectoryOf: { unchecked: data },
     replayHandoffs: { unchecked: data },
     replayInputs: { unchecked: data },
     replaySession: [(more) => replay.replaySession(desk, [], { maxSteps: 1, ...more })],
@@ -495,6 +516,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     manualClock: [(more) => testing.manualClock({ at: 0, ...more })],
     pauseAt: { unchecked: 'The moment is a number or a name.' },
     runtimeConformance: 'no options',
+    recordedSteps: 'no options',
     scriptedModel: [
       (more) => testing.scriptedModel([], { modelId: 'x', ...more }),
       (more) => testing.scriptedModel([{ text: 'x', ...more }]),

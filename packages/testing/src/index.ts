@@ -16,6 +16,7 @@ export type {
   EngineSubject,
   EngineWorker,
 } from './engine/subject.ts'
+export { recordedSteps } from './model/recorded-steps.ts'
 export * from './model/scripted-model.ts'
 export type { ScriptedPrompt, ScriptedStep, ScriptedToolCall } from './model/scripted-step.ts'
 export * from './store/conformance.ts'

@@ -161,7 +161,35 @@ export const commands: readonly (Command | OuterCommand)[] = [
     arguments: [sessionId, agentFile],
     options: storeOption,
     examples: ['replay ann-17 desk.ts'],
-    load: async () => (await import('./replay.ts')).replay,
+    load: async () => (await import('../checks/replay.ts')).replay,
+  },
+  {
+    name: 'eval',
+    summary: 'Runs the cases of a file against its agent, and reports how the runs differ from what they expect.',
+    arguments: [
+      {
+        name: 'FILE',
+        text: 'Module that exports an agent, and `cases` as a list. FILE#NAME selects one of several agents.',
+      },
+    ],
+    options: {
+      runs: { value: 'N', range: [1, 1_000], text: 'Runs of each case. Default 1.' },
+      concurrency: { value: 'N', range: [1, 100], text: 'Runs at the same time. Default 4.' },
+      model: { value: 'NAME', text: 'Replaces the model of the agent, such as openai/gpt-5.4-mini.' },
+      only: { value: 'TEXT', text: 'Only cases whose name contains this text.' },
+      output: { value: 'FILE', text: 'Writes the evaluation as JSON: the measure of a later one.' },
+      against: { value: 'FILE', text: 'Compares with an evaluation of before; fails only where a case regressed.' },
+    },
+    notes: [
+      'The tools of the agent run. Approvals are denied, unless a case answers them.',
+      'Exit code 1: a run differs, or with --against a case passes less often than before.',
+    ],
+    examples: [
+      'eval desk.eval.ts',
+      'eval desk.eval.ts --runs 5 --output before.json',
+      'eval desk.eval.ts --runs 5 --model openai/gpt-5.4-mini --against before.json',
+    ],
+    load: async () => (await import('../checks/eval.ts')).evaluateFile,
   },
   {
     name: 'export',
@@ -201,13 +229,13 @@ export const commands: readonly (Command | OuterCommand)[] = [
     },
     notes: ['PROVOST_AUDIT_KEY: the key of the audit, where it has one.'],
     examples: ['verify ann-17.jsonl', 'verify ann-17 --head 5f0c…'],
-    load: async () => (await import('./verify.ts')).verify,
+    load: async () => (await import('../checks/verify.ts')).verify,
   },
   {
     name: 'policy',
     summary: 'Tests a policy on exported sessions, or reports what a policy asked: policy test, policy report.',
     readsArguments: true,
-    load: async () => (await import('./policy.ts')).policy,
+    load: async () => (await import('../checks/policy.ts')).policy,
   },
   {
     name: 'doctor',

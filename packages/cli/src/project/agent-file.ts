@@ -21,11 +21,30 @@ const ownFolder = new URL('../', import.meta.url).href
  */
 export async function agentsIn(file: string): Promise<readonly [AnyAgent, ...AnyAgent[]]> {
   const { path, name } = partsOf(file)
+  const values = Object.values(await exportsOf(file)).flat()
+  const agents = [...new Set(values.filter(isAgent))]
+  const named = name === undefined ? agents : agents.filter((agent) => agent.name === name)
+  const [first, ...others] = named
+  if (first) return [first, ...others]
+  if (agents.length > 0) throw unknownAgent(path, name ?? '', agents)
+  throw new ProvostError('no-agent', `${displayText(path)} exports no agent.`, {
+    hint: "Write: export const desk = createAgent({ name: 'desk', … })",
+  })
+}
+
+/**
+ * Loads a module, and returns its exports.
+ *
+ * @param file path, or `path#name`.
+ * @throws ProvostError `unreadable-file`
+ */
+export async function exportsOf(file: string): Promise<Readonly<Record<string, unknown>>> {
+  const { path } = partsOf(file)
   checkAgentFile(file)
   logToStderr()
-  let exports: unknown
   try {
-    exports = await import(pathToFileURL(resolve(path)).href)
+    const exports: unknown = await import(pathToFileURL(resolve(path)).href)
+    return isRecord(exports) ? exports : {}
   } catch (cause) {
     // An invalid agent says best itself what is wrong.
     if (cause instanceof ProvostError) throw cause
@@ -37,15 +56,6 @@ export async function agentsIn(file: string): Promise<readonly [AnyAgent, ...Any
       { hint: 'Correct the file, or install what it imports.', cause },
     )
   }
-  const values = isRecord(exports) ? Object.values(exports).flat() : []
-  const agents = [...new Set(values.filter(isAgent))]
-  const named = name === undefined ? agents : agents.filter((agent) => agent.name === name)
-  const [first, ...others] = named
-  if (first) return [first, ...others]
-  if (agents.length > 0) throw unknownAgent(path, name ?? '', agents)
-  throw new ProvostError('no-agent', `${displayText(path)} exports no agent.`, {
-    hint: "Write: export const desk = createAgent({ name: 'desk', … })",
-  })
 }
 
 /**
