@@ -7,6 +7,7 @@ import type {
   LeaseState,
   NewEntry,
   SessionInfo,
+  SessionStatus,
   SessionStore,
   Tombstone,
 } from '@provost/core'
@@ -22,6 +23,9 @@ import { runChange, selectSessions, sessionInfo } from '../kit/session-info.ts'
 import type { LogOrigin } from '../kit/session-info.ts'
 import { fenced, sessionErased } from '../kit/store-error.ts'
 import { createWatchers } from '../kit/store-watchers.ts'
+import { addToSummary, emptySummary } from '../summary/summary-state.ts'
+import type { SummaryState } from '../summary/summary-state.ts'
+import { createSummaryTable } from '../summary/summary-table.ts'
 import { erasableNames } from '../text/erasable-names.ts'
 import { dueAfter, dueBehind, dueSession, inTurns, releasedMs, withJitter } from '../wake/due-time.ts'
 
@@ -40,6 +44,9 @@ interface Log {
   lease: LeaseRecord | undefined
   origin: LogOrigin | undefined
   isRunning: boolean
+  status: SessionStatus
+  /** Of a session: the fold of its summary, up to its last entry. */
+  summary: SummaryState | undefined
 }
 
 /** Returns the entry with its offset. An entry that already has it is shared, not copied. */
@@ -65,6 +72,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
   const blobs = new Map<string, Uint8Array>()
   const unmentioned = freshBlobs()
   const watchers = createWatchers()
+  const summaries = createSummaryTable()
   /** When sessions are due, in milliseconds since 1970; those that are not due at any time are missing. */
   const due = new Map<string, number>()
   const tombstones = new Map<string, Tombstone>()
@@ -85,7 +93,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
     let log = logs.get(name)
     if (!log && tombstoneOf(name)) throw sessionErased(name)
     if (!log)
-      logs.set(name, (log = { entries: [], ids: new Map(), lease: undefined, origin: undefined, isRunning: false }))
+      logs.set(
+        name,
+        (log = {
+          entries: [],
+          ids: new Map(),
+          lease: undefined,
+          origin: undefined,
+          isRunning: false,
+          status: 'idle',
+          summary: undefined,
+        }),
+      )
     return log
   }
 
@@ -101,6 +120,26 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
     const isSession = origin?.child === false && lease?.quarantinedAt === undefined
     if (at === undefined || !isSession) due.delete(name)
     else due.set(name, at)
+  }
+
+  /** Adds entries to the summary of a session. */
+  function summarize(name: string, log: Log, fresh: readonly Entry[], status: SessionStatus | undefined): void {
+    if (!log.origin || log.origin.child) return
+    // Entries before the one that makes it a session count too.
+    const added = log.summary ? fresh : log.entries
+    log.summary ??= emptySummary()
+    let changed = false
+    for (const entry of added) if (addToSummary(log.summary, entry) !== 'nothing') changed = true
+    if (status !== undefined) log.status = status
+    if (changed) listSummary(name, log)
+  }
+
+  function listSummary(name: string, { origin, summary, status, lease }: Log): void {
+    if (!origin || !summary) return
+    const { agent, principal } = origin
+    const shown = lease?.quarantinedAt === undefined ? status : 'quarantined'
+    const info = { id: name, agent, status: shown, updatedAt: summary.updatedAt }
+    summaries.put({ ...info, ...(principal !== undefined && { principal }) }, summary)
   }
 
   /** Returns the hashes of the blobs that logs mention. */
@@ -125,6 +164,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
       for (const entry of log.entries) doomed.push(...ownedLogs(entry))
       logs.delete(name)
       due.delete(name)
+      summaries.remove(name)
       inboxes.delete(name)
       removed.push(log)
       names.push(name)
@@ -142,6 +182,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
   return checkedStore({
     ephemeral: true,
     clock,
+    summaries,
     place: () => ({ kind: 'process' }),
 
     async lease(name, owner, ttlMs, terms) {
@@ -151,7 +192,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
       if (decision.outcome === 'busy') return 'busy'
       log.lease = decision.record
       if (log.isRunning) schedule(name, log, dueBehindLease(log))
-      if (decision.outcome === 'quarantined') throw sessionQuarantined(name)
+      if (decision.outcome === 'quarantined') {
+        listSummary(name, log)
+        throw sessionQuarantined(name)
+      }
       return decision.lease
     },
 
@@ -164,6 +208,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
       const ended = endQuarantine(log?.lease)
       if (log && ended) {
         log.lease = ended
+        listSummary(sessionId, log)
         schedule(sessionId, log, clock.now())
       }
       return ended !== undefined
@@ -187,6 +232,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
         if (entry) existing.push(entry)
       }
       addFresh(fresh, ids, stored.length)
+      const start = stored.length
       for (const entry of fresh) stored.push(placed(entry, stored.length + 1))
       const change = runChange(fresh)
       if (change) {
@@ -195,6 +241,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
         const place = { mail: inboxes.get(name)?.size ?? 0, leased: dueBehindLease(log), now: clock.now() }
         schedule(name, log, dueAfter(change, place))
       }
+      summarize(name, log, stored.slice(start), change?.status)
       if (blobs.size > 0) unmentioned.mention(fresh.map((entry) => JSON.stringify(entry)))
       watchers.wake(name, 'log')
       return { offset: stored.length, existing }

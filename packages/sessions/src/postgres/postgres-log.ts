@@ -21,6 +21,7 @@ import { releasedMs } from '../wake/due-time.ts'
 import { isTaken } from './postgres-database.ts'
 import type { PostgresDatabase, Row, Value } from './postgres-database.ts'
 import { isErased, keysOf, tombstoneOf } from './postgres-erasure.ts'
+import { noteChange, summarySql, summaryValues, writtenSummaries } from './postgres-summary.ts'
 import { dueBehindLease, lapsed, msOf } from './postgres-wake.ts'
 
 /** The logs of a database and the right to write them. */
@@ -41,7 +42,9 @@ const longestPage = 4_000
 type Query = PostgresDatabase['query']
 
 /** Statements that append, each with its name. */
-type Appends = Readonly<Record<'one' | 'several' | 'mentioning', readonly [name: string, text: string]>>
+type Appends = Readonly<
+  Record<'one' | 'several' | 'mentioning' | 'summed' | 'both', readonly [name: string, text: string]>
+>
 
 /** Watchers of inboxes in this process. */
 export interface InboxListener {
@@ -52,6 +55,7 @@ export interface InboxListener {
 
 export function postgresLogs(database: PostgresDatabase, inbox: InboxListener): PostgresLogs {
   const { t, channel, query, transaction } = database
+  const summaries = writtenSummaries(t)
   // Whether another owner takes it from a dead one: only such a row passes `where` with an owner.
   const takeover = `(l.owner <> excluded.owner and not $4::boolean)`
   const refused = `coalesce(l.quarantined is not null or (${takeover} and l.takeovers >= ${mostTakeovers}), false)`
@@ -121,6 +125,8 @@ export function postgresLogs(database: PostgresDatabase, inbox: InboxListener): 
     one: [`provost-append-one${suffix}`, appendOneSql(result)],
     several: [`provost-append${suffix}`, appendSql(result)],
     mentioning: [`provost-append-mentions${suffix}`, appendSql(result, mentionSql)],
+    summed: [`provost-append-summed${suffix}`, appendSql(result, summarySql(t, 14))],
+    both: [`provost-append-both${suffix}`, appendSql(result, mentionSql + summarySql(t, 15))],
   })
   const notify = `case when watched then pg_notify('${channel.replaceAll("'", "''")}', $1)::text end`
   const plain = appends('', notify)
@@ -138,8 +144,9 @@ export function postgresLogs(database: PostgresDatabase, inbox: InboxListener): 
     const change = runChange(fresh)
     const origin = change?.started
     const hashes = bodies.flatMap(hashesIn)
+    const summary = await summaries.add(run, { name, tail, fence }, fresh, change)
     const [only] = fresh
-    if (only && fresh.length === 1 && !change && hashes.length === 0) {
+    if (only && fresh.length === 1 && !change && !summary && hashes.length === 0) {
       const values = [nameKey(name), fence, tail, toColumn(only.id), bodies[0] ?? '', only.at]
       return append(run, name, 'one', values)
     }
@@ -159,8 +166,19 @@ export function postgresLogs(database: PostgresDatabase, inbox: InboxListener): 
       change?.seen ?? null,
       origin?.agent ?? null,
     ]
-    if (hashes.length > 0) return append(run, name, 'mentioning', [...values, hashes])
-    return append(run, name, 'several', values)
+    const summed = summary ? summaryValues(summary) : []
+    if (hashes.length > 0) return append(run, name, summary ? 'both' : 'mentioning', [...values, hashes, ...summed])
+    return append(run, name, summary ? 'summed' : 'several', [...values, ...summed])
+  }
+
+  /** Like `insert`; forgets the fold of the summary if the entries may not have been written. */
+  async function insertOrForget(...given: Parameters<typeof insert>): Promise<boolean> {
+    let written = false
+    try {
+      return (written = await insert(...given))
+    } finally {
+      if (!written) summaries.forget(given[1])
+    }
   }
 
   /** @returns whether the fence was valid and the tail was at the writer's offset. */
@@ -194,7 +212,7 @@ export function postgresLogs(database: PostgresDatabase, inbox: InboxListener): 
         stored.set(Number(offset), String(body))
       }
       const { fresh, known } = planAppend(name, entries, ids, tail, after)
-      if (fresh.length > 0 && !(await insert(run, name, fresh, tail, fence))) throw fenced(name)
+      if (fresh.length > 0 && !(await insertOrForget(run, name, fresh, tail, fence))) throw fenced(name)
       return { offset: tail + fresh.length, existing: known.map((offset) => readEntry(stored.get(offset) ?? '')) }
     })
   }
@@ -237,7 +255,10 @@ export function postgresLogs(database: PostgresDatabase, inbox: InboxListener): 
         return 'busy'
       }
       const [fence, takeovers, quarantined] = row
-      if (String(quarantined).startsWith('t')) throw sessionQuarantined(name)
+      if (String(quarantined).startsWith('t')) {
+        await noteChange(t, query, name)
+        throw sessionQuarantined(name)
+      }
       return { fence: Number(fence), takeovers: Number(takeovers) }
     },
 
@@ -257,7 +278,9 @@ export function postgresLogs(database: PostgresDatabase, inbox: InboxListener): 
       const freed = `update ${t('logs')} set quarantined = null, takeovers = 0,
         due_at = case when kind = 'session' then ${msOf('clock_timestamp()')} end
         where key = $1 and quarantined is not null returning no`
-      return (await query('provost-release-quarantine', freed, [nameKey(name)])).length === 1
+      if ((await query('provost-release-quarantine', freed, [nameKey(name)])).length !== 1) return false
+      await noteChange(t, query, name)
+      return true
     },
 
     async release(name, fence) {
@@ -265,13 +288,14 @@ export function postgresLogs(database: PostgresDatabase, inbox: InboxListener): 
         when kind = 'session' and status = 'running' then ${msOf('clock_timestamp()')} + ${releasedMs} else due_at end
         where key = $1 and fence = $2`
       await query('provost-release', freed, [nameKey(name), fence])
+      summaries.forget(name)
     },
 
     async append(name, entries, at) {
       // No entries, or long ids, whose duplicates the table does not detect by itself.
       if (entries.length === 0 || entries.some(({ id }) => isLong(id))) return reconcile(name, entries, at)
       try {
-        const written = await insert(query, name, entries, at.after, at.fence)
+        const written = await insertOrForget(query, name, entries, at.after, at.fence)
         return written ? { offset: at.after + entries.length, existing: [] } : await reconcile(name, entries, at)
       } catch (error) {
         if (!isTaken(error)) throw error

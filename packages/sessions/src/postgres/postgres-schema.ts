@@ -31,7 +31,9 @@ export interface PostgresTables {
 }
 
 /** Returns the quoted name of a table for hand-written SQL. */
-export type TableName = (table: keyof PostgresTables | 'fences' | 'migrations' | 'passing' | 'erased') => string
+export type TableName = (
+  table: keyof PostgresTables | 'fences' | 'migrations' | 'passing' | 'erased' | 'summaries',
+) => string
 
 export function tablesOf(schema: string): TableName {
   const quoted = `"${schema.replaceAll('"', '""')}"`
@@ -121,6 +123,21 @@ const migrations: Readonly<Record<string, (t: TableName) => string>> = {
     create index on ${t('logs')} (key) where quarantined is not null;`,
   '0007_erased': (t) => `
     create table ${t('erased')} (key text collate "C" primary key, "at" bigint not null, receipt text not null);`,
+  // A cache: a session without a row gets one by a fold of its log. Each change of a session updates its row.
+  '0008_summaries': (t) => `
+    create table ${t('summaries')} (
+      log bigint primary key,
+      key text collate "C" not null,
+      updated bigint not null,
+      title text not null,
+      rules text not null,
+      waiting integer not null,
+      state text not null,
+      change xid8 not null default pg_current_xact_id()
+    ) with (fillfactor = 70);
+    create index on ${t('summaries')} (updated, key);
+    create index on ${t('summaries')} (change);
+    create index on ${t('summaries')} (key) where waiting > 0;`,
 }
 
 const latest = Object.keys(migrations).at(-1)

@@ -85,6 +85,7 @@ export function deleteSession(
       await run('provost-drop-mentions', `delete from ${t('mentions')} where log = $1`, [no])
       await run('provost-forget-passing', `delete from ${t('passing')} where log = $1`, [nameKey(name)])
       await run('provost-drop-entries', `delete from ${t('entries')} where log = $1`, [no])
+      await run('provost-drop-summary', `delete from ${t('summaries')} where log = $1`, [no])
       await run('provost-drop-log', `delete from ${t('logs')} where no = $1`, [no])
       if (name !== sessionId) await dropInbox(name)
     }

@@ -12,6 +12,7 @@ import { databaseAt, isTaken, postgresDatabase } from './postgres-database.ts'
 import { isErased, keysOf, sweep, tombstoneOf } from './postgres-erasure.ts'
 import { postgresLogs } from './postgres-log.ts'
 import { deleteSession, listSessions } from './postgres-session.ts'
+import { postgresSummaries } from './postgres-summary.ts'
 import { postgresTransient } from './postgres-transient.ts'
 import { noteMail, postgresWake } from './postgres-wake.ts'
 import { watchPostgres } from './postgres-watch.ts'
@@ -100,6 +101,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     clock,
     place: () => ({ kind: 'postgres', url, schema }),
     transient: postgresTransient(database),
+    summaries: postgresSummaries(database),
     lease: (...request) => logs.lease(...request),
     leaseState: (name) => logs.leaseState(name),
     releaseQuarantine: (sessionId) => logs.releaseQuarantine(sessionId),

@@ -20,6 +20,10 @@ import type { LeaseDecision, LeaseRecord } from '../kit/lease-record.ts'
 import { runChange } from '../kit/session-info.ts'
 import type { RunChange } from '../kit/session-info.ts'
 import { fenced, isOutdated, sessionErased } from '../kit/store-error.ts'
+import { addEntries, readSummary } from '../summary/stored-summary.ts'
+import type { StoredSummary } from '../summary/stored-summary.ts'
+import { addToSummary, changesSummary, emptySummary } from '../summary/summary-state.ts'
+import type { SummaryState } from '../summary/summary-state.ts'
 import { entriesOf, readEntry, readPage, writeEntry } from '../text/entry-text.ts'
 import { nameKey } from '../text/name-key.ts'
 import { dueAfter, releasedMs, withJitter } from '../wake/due-time.ts'
@@ -28,6 +32,7 @@ import type { SqliteFile } from './sqlite-file.ts'
 import { row, rows } from './sqlite-row.ts'
 import type { Value } from './sqlite-row.ts'
 import { logSpan } from './sqlite-schema.ts'
+import { noteChange, writeSummary } from './sqlite-summary.ts'
 
 /** A log that this handle may write. While the fence is valid no other handle writes it, so the cached state is correct. */
 interface Held {
@@ -36,6 +41,8 @@ interface Held {
   tail: number
   /** Ids of all entries; undefined until they are needed or read. */
   ids: KnownIds | undefined
+  /** The fold of the summary up to the tail; undefined until it is needed. `none`: the log is not a session. */
+  summary: SummaryState | 'none' | undefined
 }
 
 /** The logs of a database and the right to write them. */
@@ -115,7 +122,7 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
     const [number] = row(sql('select no from logs where key = ? and fence = ?'), nameKey(name), fence) ?? []
     if (number === undefined) throw fenced(name)
     const no = Number(number)
-    const log: Held = { no, fence, tail: tailOf(file, no), ids: undefined }
+    const log: Held = { no, fence, tail: tailOf(file, no), ids: undefined, summary: undefined }
     leased.set(name, log)
     return log
   }
@@ -205,11 +212,33 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
     sql('update logs set status = ?, due_at = ? where no = ?').run(status, due ?? null, log.no)
   }
 
+  /** Returns the summary of a log up to its tail; `none` for a log that these entries do not make a session. */
+  function summaryIn(log: Held, change: RunChange | undefined): SummaryState | 'none' {
+    if (log.summary && (log.summary !== 'none' || !change?.started)) return log.summary
+    const found = row(sql('select kind, state from logs left join summaries on log = no where no = ?'), log.no)
+    const [kind = null, stored] = found ?? []
+    const isSession = kind === null ? change?.started?.child === false : kind === 'session'
+    if (!isSession) return (log.summary = 'none')
+    const state = readSummary(stored) ?? emptySummary()
+    for (const { entries } of pagesIn(log.no, state.offset, log.tail)) {
+      for (const entry of entries) addToSummary(state, entry)
+    }
+    return (log.summary = state)
+  }
+
+  /** Adds entries to the summary of a session. @returns what to write. */
+  function summarize(log: Held, entries: readonly NewEntry[], change?: RunChange): StoredSummary | undefined {
+    const state = summaryIn(log, change)
+    return state === 'none' ? undefined : addEntries(state, entries, log.tail)
+  }
+
   /** Writes one entry that affects neither the list nor a blob, as most do: a single row. */
   function writeOne(log: Held, entry: NewEntry): boolean | undefined {
-    if (entry.type === 'run' || entry.type === 'ext' || log.tail + 1 >= logSpan) return undefined
+    if (changesSummary(entry) || log.tail + 1 >= logSpan) return undefined
     const text = writeEntry(entry, log.tail + 1)
     if (hashesIn(text).length > 0) return undefined
+    // Its place in the fold counts, but nothing that a list shows.
+    summarize(log, [entry])
     return file.write(insertOne, log.no * logSpan + log.tail + 1, text, log.no, log.fence) === 1
   }
 
@@ -222,7 +251,8 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
     const texts = entries.map((entry, n) => writeEntry(entry, log.tail + n + 1))
     const change = runChange(entries)
     const mentioned = blobsIn(texts)
-    if (!change && mentioned.length === 0 && entries.length <= batchSize) {
+    const summary = summarize(log, entries, change)
+    if (!change && !summary && mentioned.length === 0 && entries.length <= batchSize) {
       return insert(log, texts, 0, texts.length)
     }
     return transaction(() => {
@@ -233,8 +263,19 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
       for (const hash of mentioned)
         sql('insert or replace into mentions values (?, ?, ?)').run(hash, log.no, clock.now())
       if (change) updateSummary(name, log, change)
+      if (summary) writeSummary(file, log.no, summary)
       return true
     })
+  }
+
+  function writeOrForget(name: string, log: Held, fresh: readonly NewEntry[]): boolean {
+    try {
+      return write(name, log, fresh)
+    } catch (error) {
+      // The fold may contain entries that were not written.
+      log.summary = undefined
+      throw error
+    }
   }
 
   function lease(name: string, owner: string, ttlMs: number, terms: LeaseTerms = {}): Lease | 'busy' {
@@ -251,20 +292,21 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
         if (tombstoneOf(file, name)) throw sessionErased(name)
         const inserting = sql('insert into logs (key, fence, owner, begun, until) values (?, ?, ?, ?, ?)')
         const no = Number(inserting.run(key, record.fence, owner, record.begun, record.until).lastInsertRowid)
-        leased.set(name, { no, fence: record.fence, tail: 0, ids: new Map() })
+        leased.set(name, { no, fence: record.fence, tail: 0, ids: new Map(), summary: undefined })
         return made
       }
       const no = Number(number)
       if (outcome === 'quarantined') {
         const quarantine = 'update logs set quarantined = ?, owner = null, fence = null, due_at = null where no = ?'
         sql(quarantine).run(record.quarantinedAt ?? now, no)
+        noteChange(file, key)
       } else if (made.renewed) {
         const renewal = sql('update logs set begun = ?, until = ?, takeovers = ? where no = ?')
         renewal.run(record.begun, record.until, record.takeovers, no)
       } else {
         const taking = sql('update logs set fence = ?, owner = ?, begun = ?, until = ?, takeovers = ? where no = ?')
         taking.run(record.fence, owner, record.begun, record.until, record.takeovers, no)
-        leased.set(name, { no, fence: record.fence, tail: tailOf(file, no), ids: undefined })
+        leased.set(name, { no, fence: record.fence, tail: tailOf(file, no), ids: undefined, summary: undefined })
       }
       if (outcome === 'granted' && found?.[1] === 'running') {
         const due = "update logs set due_at = ? where no = ? and kind = 'session'"
@@ -310,7 +352,8 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
     const log = heldLog(name, fence)
     const ids = idsOf(log)
     const { fresh, known } = planAppend(name, entries, ids, log.tail, after)
-    const isValid = fresh.length > 0 ? write(name, log, fresh) : row(sql(`select ${held}`), log.no, fence)?.[0] === 1
+    const isValid =
+      fresh.length > 0 ? writeOrForget(name, log, fresh) : row(sql(`select ${held}`), log.no, fence)?.[0] === 1
     if (!isValid) {
       leased.delete(name)
       throw fenced(name)
@@ -327,7 +370,9 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
     releaseQuarantine(name) {
       const freed = `update logs set quarantined = null, takeovers = 0, due_at = case when kind = 'session' then ? end
         where key = ? and quarantined is not null`
-      return sql(freed).run(clock.now(), nameKey(name)).changes === 1
+      if (sql(freed).run(clock.now(), nameKey(name)).changes !== 1) return false
+      transaction(() => noteChange(file, nameKey(name)))
+      return true
     },
 
     release(name, fence) {

@@ -73,6 +73,24 @@ const migrations: readonly string[] = [
   create index logs_quarantined on logs (key) where quarantined is not null;
   `,
   'create table erased (key text primary key, at integer not null, receipt text not null) without rowid;',
+  // A cache: a session without a row gets one by a fold of its log.
+  `
+  create table summaries (
+    log integer primary key,
+    key text not null,
+    updated integer not null,
+    title text not null,
+    rules text not null,
+    waiting integer not null,
+    state text not null,
+    change integer not null
+  );
+  create index summaries_by_update on summaries (updated, key);
+  create index summaries_by_change on summaries (change);
+  create index summaries_waiting on summaries (key) where waiting > 0;
+  create table changes (last integer not null);
+  insert into changes values (0);
+  `,
 ]
 
 /**

@@ -100,6 +100,7 @@ function removeLogs({ sql }: SqliteFile, sessionId: string): readonly string[] {
     ).run(no, no)
     sql('delete from mentions where log = ?').run(no)
     sql('delete from passing where log = ?').run(nameKey(name))
+    sql('delete from summaries where log = ?').run(no)
     sql('delete from logs where no = ?').run(no)
     sql('delete from inbox where session = ?').run(nameKey(name))
   }

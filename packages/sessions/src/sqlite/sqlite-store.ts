@@ -15,6 +15,7 @@ import type { SqliteFile } from './sqlite-file.ts'
 import { sqliteLogs } from './sqlite-log.ts'
 import { row, rows } from './sqlite-row.ts'
 import { deleteSession, listSessions } from './sqlite-session.ts'
+import { sqliteSummaries } from './sqlite-summary.ts'
 import { sqliteTransient } from './sqlite-transient.ts'
 import { claimDue, noteMail, setDue } from './sqlite-wake.ts'
 
@@ -97,6 +98,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     clock,
     ...(path === ':memory:' ? { ephemeral: true } : { transient: sqliteTransient(file, run) }),
     place: () => (path === ':memory:' ? { kind: 'process' } : { kind: 'file', path }),
+    summaries: sqliteSummaries(file, run),
     lease: (...request) => run(() => logs.lease(...request)),
     leaseState: (name) => run(() => logs.leaseState(name)),
     releaseQuarantine: (sessionId) => run(() => logs.releaseQuarantine(sessionId)),

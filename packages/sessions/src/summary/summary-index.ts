@@ -1,17 +1,13 @@
-import type { SessionInfo, SessionStore, SessionSummaries, SessionSummary, SessionWait } from '@provost/core'
+import type { SessionInfo, SessionStore, SessionSummaries } from '@provost/core'
 import { clockOf } from '@provost/core'
 
-import { isAfter, matchesSummary, summaryOf } from './session-summary.ts'
 import type { SummaryState } from './summary-state.ts'
 import { addToSummary, emptySummary } from './summary-state.ts'
+import { createSummaryTable } from './summary-table.ts'
 
-interface Row {
+interface Known {
+  readonly info: SessionInfo
   readonly state: SummaryState
-  summary: SessionSummary
-  /** The time of the last entry, as the store lists it. */
-  listedAt: number
-  /** Number of its last change. */
-  change: number
 }
 
 /** Milliseconds within which an entry may have the same time as one that was read. */
@@ -23,29 +19,25 @@ const sameMoment = 1_000
  */
 export function indexSummaries(store: Pick<SessionStore, 'list' | 'read' | 'clock'>): SessionSummaries {
   const clock = clockOf(store)
-  const rows = new Map<string, Row>()
-  let changes = 0
+  const table = createSummaryTable()
+  const known = new Map<string, Known>()
   let looking: Promise<void> | undefined
   let next: Promise<void> | undefined
 
   async function update(info: SessionInfo): Promise<void> {
-    const known = rows.get(info.id)
-    const isOld = known && known.listedAt === info.updatedAt && clock.now() - info.updatedAt > sameMoment
-    if (isOld && known.summary.status === info.status && info.status !== 'running') return
-    const state = known?.state ?? emptySummary()
-    let changed = !known
+    const before = known.get(info.id)
+    const isSame = before?.info.updatedAt === info.updatedAt && before.info.status === info.status
+    if (isSame && info.status !== 'running' && clock.now() - info.updatedAt > sameMoment) return
+    const state = before?.state ?? emptySummary()
+    let changed = !before || before.info.status !== info.status
     // A log that killed several processes is not read.
-    if (info.status === 'quarantined') return void rows.set(info.id, rowOf(info, state))
-    for await (const entry of store.read(info.id, state.offset)) changed = addToSummary(state, entry) || changed
-    if (known && !changed && known.summary.status === info.status) {
-      known.listedAt = info.updatedAt
-      return
+    if (info.status !== 'quarantined') {
+      for await (const entry of store.read(info.id, state.offset)) {
+        if (addToSummary(state, entry) !== 'nothing') changed = true
+      }
     }
-    rows.set(info.id, rowOf(info, state))
-  }
-
-  function rowOf(info: SessionInfo, state: SummaryState): Row {
-    return { state, summary: summaryOf(info, state), listedAt: info.updatedAt, change: ++changes }
+    known.set(info.id, { info, state })
+    if (changed) table.put(info, state)
   }
 
   async function look(): Promise<void> {
@@ -54,11 +46,15 @@ export function indexSummaries(store: Pick<SessionStore, 'list' | 'read' | 'cloc
       seen.add(info.id)
       await update(info)
     }
-    for (const id of rows.keys()) if (!seen.has(id)) rows.delete(id)
+    for (const id of known.keys()) {
+      if (seen.has(id)) continue
+      known.delete(id)
+      table.remove(id)
+    }
   }
 
-  /** Brings the rows up to date. Callers during a look share the next one, which sees what they have written. */
-  async function current(): Promise<readonly SessionSummary[]> {
+  /** Brings the table up to date. Callers during a look share the next one, which sees what they have written. */
+  async function current(): Promise<void> {
     next ??= (looking ?? Promise.resolve())
       .catch(() => {})
       .then(() => {
@@ -66,41 +62,12 @@ export function indexSummaries(store: Pick<SessionStore, 'list' | 'read' | 'cloc
         return (looking = look())
       })
     await next
-    return [...rows.values()].map(({ summary }) => summary)
   }
 
   return {
-    async list(filter = {}) {
-      const { before, limit = Number.POSITIVE_INFINITY } = filter
-      const found = (await current()).filter(
-        (one) => matchesSummary(one, filter) && (before === undefined || isAfter(one, before)),
-      )
-      return found.toSorted((a, b) => (isAfter(a, b) ? 1 : -1)).slice(0, limit)
-    },
-
-    async get(sessionId) {
-      await current()
-      return rows.get(sessionId)?.summary
-    },
-
-    async waits({ after, limit }) {
-      const open: SessionWait[] = []
-      for (const { id: sessionId, waits } of await current()) {
-        for (const wait of waits) {
-          if (after && (wait.at < after.at || (wait.at === after.at && wait.token <= after.token))) continue
-          open.push({ sessionId, wait })
-        }
-      }
-      const isOlder = ({ wait: a }: SessionWait, { wait: b }: SessionWait): boolean =>
-        a.at === b.at ? a.token < b.token : a.at < b.at
-      return open.toSorted((a, b) => (isOlder(a, b) ? -1 : 1)).slice(0, limit)
-    },
-
-    async changes(mark) {
-      await current()
-      const since = mark === undefined ? changes : Number(mark)
-      const changed = [...rows.values()].filter(({ change }) => change > since)
-      return { sessions: changed.map(({ summary }) => summary), mark: String(changes) }
-    },
+    list: async (filter) => (await current(), table.list(filter)),
+    get: async (sessionId) => (await current(), table.get(sessionId)),
+    waits: async (options) => (await current(), table.waits(options)),
+    changes: async (mark) => (await current(), table.changes(mark)),
   }
 }

@@ -1,4 +1,14 @@
-import type { Entry, EntryOf, ModelUsage, OpenWait, SpendCount, Usage, UsageReport, VerdictCount } from '@provost/core'
+import type {
+  Entry,
+  EntryOf,
+  ModelUsage,
+  NewEntry,
+  OpenWait,
+  SpendCount,
+  Usage,
+  UsageReport,
+  VerdictCount,
+} from '@provost/core'
 import { addUsage, assertNever, displayText, isRecord, labelOf, textOf } from '@provost/core'
 
 import { createdIn, isCreated } from '../kit/created-entry.ts'
@@ -19,6 +29,8 @@ export interface SummaryState {
   title: string
   createdAt: number
   updatedAt: number
+  /** Time of the last entry that a database wrote the summary with. */
+  storedAt: number
   steps: number
   forkedFrom?: string
   waits: OpenWait[]
@@ -30,6 +42,9 @@ export interface SummaryState {
   children: Record<string, { agent: string; steps: number; usage?: UsageReport }>
 }
 
+/** What an entry changes: tokens, steps and cost alone are `counts`. */
+export type SummaryChange = 'nothing' | 'counts' | 'row'
+
 /** Rows of one session at most; further ones are counted under `*`. */
 const mostRows = 200
 const titleLength = 200
@@ -37,7 +52,7 @@ const any = '*'
 
 export function emptySummary(): SummaryState {
   return {
-    ...{ offset: 0, title: '', createdAt: 0, updatedAt: 0, steps: 0 },
+    ...{ offset: 0, title: '', createdAt: 0, updatedAt: 0, storedAt: 0, steps: 0 },
     ...{ waits: [], verdicts: {}, spend: {}, calls: {}, children: {} },
   }
 }
@@ -45,17 +60,43 @@ export function emptySummary(): SummaryState {
 /**
  * Updates a state with the next entry of a main log. The cost of an entry does not grow with the log.
  *
- * @returns whether the summary changed: other entries change only what later ones need.
+ * @returns what changed: `row`, or `counts` alone. Entries that change `nothing` change what later ones need.
  */
-export function addToSummary(state: SummaryState, entry: Entry): boolean {
+export function addToSummary(state: SummaryState, entry: Entry): SummaryChange {
   state.offset = entry.offset
   if (state.createdAt === 0) state.createdAt = entry.at
   const changed = apply(state, entry)
-  if (changed) state.updatedAt = Math.max(state.updatedAt, entry.at)
-  return changed
+  if (!changed) return 'nothing'
+  state.updatedAt = Math.max(state.updatedAt, entry.at)
+  return changed === 'counts' ? 'counts' : 'row'
 }
 
-function apply(state: SummaryState, entry: Entry): boolean {
+/** Whether an entry may change a summary. Other entries change only what later ones need. */
+export function changesSummary(entry: NewEntry): boolean {
+  switch (entry.type) {
+    case 'call':
+      return entry.op === 'decided' ? entry.outcome !== 'proceed' : entry.op === 'started' || entry.op === 'settled'
+    case 'handoff':
+    case 'memo':
+    case 'tail':
+    case 'view':
+      return false
+    case 'message':
+      return entry.message.role === 'user'
+    case 'attempt':
+    case 'audit':
+    case 'child':
+    case 'ext':
+    case 'resolved':
+    case 'run':
+    case 'wait':
+      return true
+    default:
+      return assertNever(entry)
+  }
+}
+
+function apply(state: SummaryState, entry: Entry): boolean | 'counts' {
   switch (entry.type) {
     case 'run':
       if (entry.op === 'started' || entry.op === 'ended') endRun(state)
@@ -67,7 +108,7 @@ function apply(state: SummaryState, entry: Entry): boolean {
       const discarded = entry.outcome === 'discarded' ? { discarded: entry.usage } : {}
       addSpend(state, entry, entry.agent, entry.model, { ...entry.usage, ...priced, ...discarded }, 1)
       if (entry.outcome === 'answered' && entry.purpose === undefined) state.steps++
-      return true
+      return 'counts'
     }
     case 'call':
       return applyCall(state, entry)
@@ -134,7 +175,8 @@ function applyCall(state: SummaryState, entry: Extract<Entry, { type: 'call' }>)
         from: entry.offset,
         ...(entry.outcome === 'ask' && { asked: true, rule: call.rule ?? entry.by }),
       }
-      return true
+      // Counted with the next change: most calls are allowed, and a store writes each change.
+      return entry.outcome !== 'proceed'
     }
     case 'started':
       return closeWaits(state, ({ kind, callId }) => callId === entry.callId && kind === 'uncertain')
@@ -199,7 +241,7 @@ function closeWaits(state: SummaryState, closes: (wait: OpenWait) => boolean): b
   return changed
 }
 
-function applyChild(state: SummaryState, entry: Extract<Entry, { type: 'child' }>): boolean {
+function applyChild(state: SummaryState, entry: Extract<Entry, { type: 'child' }>): boolean | 'counts' {
   const { callId, at } = entry
   if (entry.op === 'spawned') {
     state.children[callId] ??= { agent: entry.agent, steps: 0 }
@@ -213,11 +255,10 @@ function applyChild(state: SummaryState, entry: Extract<Entry, { type: 'child' }
   state.steps += entry.steps - known.steps
   if (entry.status === 'suspended') {
     state.children[callId] = { agent: known.agent, steps: entry.steps, usage: entry.usage }
-    return true
+    return 'counts'
   }
   delete state.children[callId]
-  closeWaits(state, ({ childCallId }) => childCallId === callId)
-  return true
+  return closeWaits(state, ({ childCallId }) => childCallId === callId) || 'counts'
 }
 
 function applyAudit(state: SummaryState, entry: EntryOf<'audit'>): boolean {

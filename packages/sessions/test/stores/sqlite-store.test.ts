@@ -277,9 +277,11 @@ describe('the lease of a dead writer after the clock was set back', () => {
   })
 })
 
-/** Removes what the migrations to the wake index and to tombstones added. */
+/** Removes what the migrations to the wake index, to tombstones and to summaries added. */
 function withoutWakes(db: DatabaseSync): void {
-  db.exec('drop table erased; drop index logs_due; drop index logs_quarantined')
+  db.exec(
+    'drop table summaries; drop table changes; drop table erased; drop index logs_due; drop index logs_quarantined',
+  )
   for (const column of ['agent', 'due_at', 'mail']) db.exec(`alter table logs drop column ${column}`)
 }
 

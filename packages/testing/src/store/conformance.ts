@@ -10,6 +10,7 @@ import { processChecks } from './process-checks.ts'
 import { reopenChecks } from './reopen-checks.ts'
 import { blobChecks, deleteChecks, listChecks } from './session-checks.ts'
 import type { Bench, CheckDraft, StoreCheck, StorePlace, StoreSubject } from './subject.ts'
+import { summaryChecks } from './summary-checks.ts'
 import { takeoverChecks } from './takeover-checks.ts'
 import { wakeChecks } from './wake-checks.ts'
 
@@ -35,6 +36,7 @@ const drafts: readonly CheckDraft[] = [
   ...reopenChecks,
   ...transientChecks,
   ...wakeChecks,
+  ...summaryChecks,
   ...processChecks,
 ]
 
@@ -42,7 +44,7 @@ const levels: readonly StoreSubject['sharing'][] = ['memory', 'one', 'processes'
 
 /**
  * Returns the requirements of every `SessionStore`, as checks with the names of tests. They cover leases and fences,
- * takeovers and quarantine, the wake index, appends with positions, hostile names and values, the inbox, watching, blobs, lists and
+ * takeovers and quarantine, the wake index, summaries, appends with positions, hostile names and values, the inbox, watching, blobs, lists and
  * deletion. For a shared place they also cover other handles, other processes, and a killed writer. The checks need no
  * test framework.
  *
