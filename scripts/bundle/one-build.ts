@@ -182,5 +182,11 @@ export async function buildAll(): Promise<readonly OutputChunk[]> {
   const chunks = output.filter((one) => one.type === 'chunk')
   for (const { modules } of chunks) for (const file of Object.keys(modules)) taken.add(file)
   writeFileSync(join(folder, 'dist', thirdParty), noticesOf(librariesOf(taken)))
+  const ofClient = chunks.find(({ fileName }) => fileName.startsWith('chunks/client-'))
+  const circular = ofClient?.imports.find((file) => file.startsWith('chunks/agent-'))
+  if (circular)
+    throw new Error(
+      'The chunk of the client imports that of the agent, which is loaded after it. Move what the client needs to files of its own.',
+    )
   return chunks
 }

@@ -1,6 +1,4 @@
-import { displayText, shownInput, shownReason } from '../text/display-text.ts'
 import type { QuestionSubject } from '../tools/question.ts'
-import { checkArguments } from '../values/argument.ts'
 import type { Json, MaybePromise, Timestamp } from '../values/json.ts'
 import type { JsonSchema } from '../values/schema.ts'
 import type { EffectStatus } from './effect.ts'
@@ -160,25 +158,4 @@ export function changeText({ agent, from, to, instructions, tools }: DefinitionC
     ...(tools.length > 5 ? [`${tools.length - 5} more tools`] : []),
   ]
   return `Agent ${agent} changed since its run began: ${what.join(', ')}.`
-}
-
-/**
- * Returns a question as one line for a person: the tool, its effect, the reason, the arguments and the warnings, safe to
- * print and bounded.
- */
-export function questionText(question: PendingApproval): string {
-  checkArguments('questionText', [question], ['object'])
-  const { toolName, effect, input } = question
-  const about = toolName === '' ? 'The answer' : `${displayText(toolName, { limit: 128 })} (${effect})`
-  const shownArgs = input === null ? '' : ` Input: ${displayText(input, { limit: shownInput })}`
-  return `${about}: ${reasonText(question)}.${shownArgs}`.replace(/\.\.(?= |$)/u, '.')
-}
-
-/** Returns the reason of a question with its warnings, safe to print and bounded. */
-export function reasonText({ reason, warnings = [] }: Pick<PendingApproval, 'reason' | 'warnings'>): string {
-  const said = displayText(reason, { limit: shownReason })
-  return [
-    said,
-    ...warnings.map(({ path, text }) => `Warning: ${displayText(path, { limit: 200 })} ${displayText(text)}`),
-  ].join('. ')
 }
