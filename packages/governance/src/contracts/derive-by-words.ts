@@ -111,6 +111,10 @@ const beforeNoun = new Set(
 /** Words directly before a noun: `all order invoices`, but `to each user write`. */
 const besideNoun = new Set([...beforeNoun, ...'all every each any same last previous recent pending'.split(' ')])
 
+/** Verbs that leave the deed to their object, and the words between the two. */
+const lightVerbs = new Set('make do request issue place initiate'.split(' '))
+const articles = new Set(['a', 'an', 'the'])
+
 function readClause(clause: Clause): ReadClause {
   const written = clause.text.match(/[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*/gu) ?? []
   const words = written.map(lemmaOf)
@@ -119,6 +123,8 @@ function readClause(clause: Clause): ReadClause {
     const second = written[index - 2]?.toLowerCase() ?? ''
     // `Instead of renting`: a gerund is a verb.
     if (before === 'of' && written[index]?.endsWith('ing') === true) return true
+    // `Request a refund` asks for what `refund it` asks for.
+    if (articles.has(before) && lightVerbs.has(second)) return true
     return !besideNoun.has(before) && !(beforeNoun.has(second) && deeds.get(words[index - 1] ?? '') === undefined)
   }
   const verbs = words.filter(isVerb)

@@ -2,17 +2,17 @@ import type { Json } from '@provost/core'
 import { toJson } from '@provost/core'
 
 import { brief, differenceOf, evidenceOf, grantsOf, shown } from '../evidence/decision-evidence.ts'
-import { keyWords, switchesIn } from '../provenance/argument-role.ts'
+import { switchesIn } from '../provenance/argument-role.ts'
 import { allowedCalls } from '../provenance/contract.ts'
 import type { Grant, Prohibition } from '../provenance/contract.ts'
 import type { Sink, TracedValue } from '../provenance/data-flow-rule.ts'
-import { isForeign } from '../provenance/definition.ts'
 import { isDesignated } from '../provenance/origin.ts'
 import type { Knowledge } from '../provenance/origin.ts'
 import { longText } from '../text/long-text.ts'
 import { exactForm, holds, looseForm, wordsOf } from '../wording/exact-form.ts'
 import { yearsIn } from '../wording/year.ts'
 import { isFetch, isTainted } from './intent-preset.ts'
+import { onlyFetches } from './issued-value.ts'
 
 /** Why a call exceeds the contract, and the clause that comes nearest. */
 export interface Excess {
@@ -66,15 +66,12 @@ function tooManyCalls(sink: Sink): Excess | undefined {
   }
 }
 
-/** First words of the names of tools that bring something: to do so again changes nothing. */
-const fetching: ReadonlySet<string> = new Set(['get', 'read', 'download', 'fetch', 'open', 'list', 'search', 'view'])
-
 /** Judges the same call again: it does what was done, twice. */
 function repeatedCall(sink: Sink): Excess | undefined {
   const { contract, call, known, values } = sink
   const same = contract?.same ?? 0
   if (same === 0 || known.isApproved || isFetch({ values })) return undefined
-  if (!isForeign(call.tool) && fetching.has(keyWords(call.tool.name)[0] ?? '')) return undefined
+  if (onlyFetches(call.tool)) return undefined
   return {
     reason: `the agent has called ${call.tool.name} with the same arguments before`,
     evidence: differenceOf(sink, { differs: `call ${same + 1} with the same arguments` }),

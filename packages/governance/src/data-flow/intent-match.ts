@@ -43,7 +43,10 @@ export function areNamed(values: readonly TracedValue[], known: Knowledge): bool
   )
 }
 
-/** Returns whether each record that the call selects has a word of the user's, or is the user's own choice. */
+/**
+ * Returns whether each record that the call selects has a word of the user's, is a result of a search for the user's own
+ * words, or is the user's own choice.
+ */
 export function areDescribed(values: readonly TracedValue[], known: Knowledge): boolean {
   const things = values.filter(({ role }) => role === 'selector')
   return (
@@ -53,7 +56,9 @@ export function areDescribed(values: readonly TracedValue[], known: Knowledge): 
         origin.kind === 'own' ||
         origin.kind === 'trusted' ||
         known.provenance.approvedNow.has(exactForm(value)) ||
-        (known.provenance.leaves.get(looseForm(value)) ?? []).some((leaf) => isDescribed(leaf, known)),
+        (known.provenance.leaves.get(looseForm(value)) ?? []).some(
+          (leaf) => isDescribed(leaf, known) || isDesignated(leaf.source, known),
+        ),
     )
   )
 }

@@ -244,6 +244,7 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
     const chosen = role !== 'credential' && value.length >= 4 && !isFree && isMentionedBySource(value, known)
     return !chosen && (sink.implied !== 'delegated' || !isDictated(sink, one))
   }
+  if (role === 'selector' && sink.implied === 'asked' && isIssuedItem(sink.call.tool, one, known)) return true
   // Outsiders do not choose row numbers and similar keys. They can choose the recipient of money or mail.
   if (origin.kind === 'field') {
     if (role === 'selector' || role === 'attachment') {
@@ -268,7 +269,6 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
     // `All participants of the event` names the people of a record by its title.
     const isRelated = sink.contract?.contract.relations === true && role === 'destination'
     if (isRelated && !pays && origin.leaves.some((leaf) => isTitleSaid(leaf, known))) return true
-    if (role === 'selector' && isIssuedItem(sink.call.tool, one, known)) return true
     if (role === 'selector' && isOfReachedRecord(sink.call.tool, one, known)) return true
     if (isHandle(value) && !pays) return isNamed(value, known) || !namesOthers(origin.leaves, known)
     return value.includes('@') && isNamed(value, known)

@@ -3,6 +3,7 @@ import { isRecord } from '@provost/core'
 
 import { keyWords } from '../provenance/argument-role.ts'
 import type { TracedValue } from '../provenance/data-flow-rule.ts'
+import { isForeign } from '../provenance/definition.ts'
 import type { Knowledge } from '../provenance/origin.ts'
 import { holds, looseForm } from '../wording/exact-form.ts'
 
@@ -56,7 +57,7 @@ const speaksOfDelivery =
  * and the record with the key names what that call was about, such as the number of the order.
  */
 export function isIssuedItem(tool: ToolInfo, { origin }: TracedValue, { provenance, tools }: Knowledge): boolean {
-  if (origin.kind !== 'value' || tool.effect !== 'write') return false
+  if ((origin.kind !== 'value' && origin.kind !== 'field') || tool.effect !== 'write') return false
   const subjects = provenance.trusted.sources.slice(-mostSearched).flatMap(({ call, text }) => {
     const issuer = call && tools.get(call.toolName)
     if (!issuer || issuer.set !== tool.set || !speaksOfDelivery.test(text) || !isRecord(call.input)) return []
@@ -78,10 +79,26 @@ function isSubject(value: string): boolean {
   return value.length >= 6 && value.length <= 64 && /\d{3}/.test(value)
 }
 
-/** Returns whether a call only returns a one-time code: it continues the call that had the code issued. */
+/**
+ * Returns whether a call continues one that had something issued: it returns the one-time code, or fetches what was
+ * delivered.
+ */
 export function continuesCall(tool: ToolInfo, values: readonly TracedValue[], known: Knowledge): boolean {
-  return (
-    values.some((one) => isIssuedCode(tool, one, known)) &&
-    values.every((one) => one.origin.kind === 'own' || one.origin.kind === 'trusted' || isIssuedCode(tool, one, known))
-  )
+  const isOurs = ({ origin }: TracedValue): boolean => origin.kind === 'own' || origin.kind === 'trusted'
+  const isCode = (one: TracedValue): boolean => isIssuedCode(tool, one, known)
+  if (values.some(isCode)) return values.every((one) => isOurs(one) || isCode(one))
+  if (!onlyFetches(tool)) return false
+  const isItem = (one: TracedValue): boolean => one.role === 'selector' && isIssuedItem(tool, one, known)
+  // Where to it is fetched, and under which name, is the agent's to choose: it stays with the user.
+  const isPlace = ({ role, origin }: TracedValue): boolean =>
+    role === 'content' || (role === 'selector' && origin.kind === 'nowhere')
+  return values.some(isItem) && values.every((one) => isOurs(one) || isItem(one) || isPlace(one))
+}
+
+/** First words of the names of tools that bring something: to do so again changes nothing. */
+const fetching: ReadonlySet<string> = new Set(['get', 'read', 'download', 'fetch', 'open', 'list', 'search', 'view'])
+
+/** Returns whether a tool only brings something, by its name. That of a remote tool says nothing: its server chose it. */
+export function onlyFetches(tool: ToolInfo): boolean {
+  return !isForeign(tool) && fetching.has(keyWords(tool.name)[0] ?? '')
 }

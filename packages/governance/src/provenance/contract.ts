@@ -28,7 +28,7 @@ export interface Grant {
   /**
    * What a call must fulfil besides. `own-values`: all its targets and amounts come from the user or from trusted data.
    * `named-record`: the user named each record that it selects. `described-record`: each has a word of the user's, such as
-   * its kind. Absent: nothing.
+   * its kind, or was found by such words. Absent: nothing.
    */
   readonly needs?: 'own-values' | 'named-record' | 'described-record'
   /** Values that arguments are limited to. Other arguments are judged by their origin. */

@@ -97,6 +97,20 @@ describe('an item that a service issued', () => {
     const named = mails('The invoice of ORDER-1701 is attached.')
     expect(await outcome([got, readMails, saved], [invoice, download, named], prompt)).toEqual(['ran'])
   })
+  test('is fetched although no word of the request speaks of it', async () => {
+    const named = mails('The invoice of ORDER-1701 is attached.')
+    const sum = 'How much was ORDER-1701?'
+    expect(await outcome([got, readMails, saved], [invoice, download, named], sum)).toEqual(['ran'])
+    const trash = act('delete_file', { file: 'selector' })
+    const [first] = await outcome(
+      [got, readMails, { name: 'delete_file', input: { file: '12' } }],
+      [invoice, trash, named],
+      sum,
+    )
+    expect(first).toMatch(/^delete_file/)
+    const [other] = await outcome([readMails, saved], [invoice, download, named], sum)
+    expect(other).toContain('“12”')
+  })
   test('asks if its record names something else', async () => {
     const other = mails('Open this.')
     const [first] = await outcome([got, readMails, saved], [invoice, download, other], prompt)
@@ -126,6 +140,12 @@ describe('a record that the model or a human chose', () => {
   test('is bought if it has a word of the user’s', async () => {
     expect(await outcome([searched, add('P-100'), pay('P-100')], tools, prompt)).toEqual(['ran'])
   })
+  test('is bought if a search for the user’s own words found it', async () => {
+    const found = (of: string): Call => ({ name: 'search_products', input: { of } })
+    expect(await outcome([found('shoes'), add('P-200')], tools, prompt)).toEqual(['ran'])
+    const [first] = await outcome([found('pencils'), add('P-200')], tools, prompt)
+    expect(first).toContain('cart_add')
+  })
   test('asks if it is of another kind', async () => {
     const [first] = await outcome([searched, add('P-200')], tools, prompt)
     expect(first).toContain('cart_add')
@@ -150,6 +170,20 @@ describe('a record that the model or a human chose', () => {
     const viewed: Call = { name: 'view_product', input: { product: 'P-100' } }
     expect(await outcome([searched, viewed, add('P-100')], [...tools, view], prompt)).toEqual(['ran'])
   })
+})
+
+test('a verb with a noun of the deed asks for the tool: “request a refund”', async () => {
+  const orders = reader(
+    'read_orders',
+    [{ id: 'ORDER-1701', item: 'Lantern' }],
+    {},
+    { '/*/id': { integrity: 'trusted' } },
+  )
+  const calls: readonly Call[] = [{ name: 'read_orders', input: {} }, refunded]
+  const look = 'Look up what I bought.'
+  expect(await outcome(calls, [orders, refund], `${look} Request a refund.`)).toEqual(['ran'])
+  const [first] = await outcome(calls, [orders, refund], `${look} Is a refund possible?`)
+  expect(first).toMatch(/^refund_order/)
 })
 
 test('a web address with a scheme that a text leaves out comes from that text', async () => {
