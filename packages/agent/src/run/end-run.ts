@@ -35,7 +35,9 @@ function withWake({ state, inbox, parentRun }: RunContext, end: NewEntry): NewEn
   // An input that was read and not taken starts the next run, except after a failure.
   if (end.op === 'ended') return { ...end, seen: end.status === 'completed' ? inbox.lastTaken() : inbox.lastRead() }
   if (end.op !== 'suspended') return end
-  const deadline = end.yielded ? state.clock.now() : nextDeadline(state)
+  // An answer may arrive after the run has decided to wait: this process resumes it, or another one if this one dies.
+  const isAnswered = [...inbox.answers.keys()].some((token) => state.waits.has(token))
+  const deadline = end.yielded || isAnswered ? state.clock.now() : nextDeadline(state)
   return { ...end, ...(Number.isFinite(deadline) && { due: deadline }), seen: inbox.lastRead() }
 }
 

@@ -1,4 +1,4 @@
-import type { Entry, SessionStore } from '@provost/core'
+import type { Delivery, Entry, SessionStore } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import type { MemoryStoreOptions } from '@provost/sessions'
 import { manualClock } from '@provost/testing'
@@ -221,4 +221,60 @@ test('a process that found nothing to do does not hide the deadline of a run tha
   expect(await advancing).toEqual({ rest: 'done' })
   await clock.advance(60_000)
   expect(await claimed(store)).toEqual(['s'])
+})
+
+async function deliveriesOf(store: SessionStore, log: string, after?: string): Promise<readonly Delivery[]> {
+  const found: Delivery[] = []
+  for await (const delivery of store.inbox(log, after)) found.push(delivery)
+  return found
+}
+
+/** A store for a process that reads an answer as it suspends the run that asked, and dies before it can use the answer. */
+function dyingWithAnswer(store: SessionStore) {
+  const asked = Promise.withResolvers<void>()
+  const answered = Promise.withResolvers<void>()
+  let reading: 'normally' | 'slowly' = 'normally'
+  let isDead = false
+  const dying: SessionStore = {
+    ...store,
+    lease: (...terms) => (isDead ? new Promise(() => {}) : store.lease(...terms)),
+    async append(log, entries, at) {
+      const appended = await store.append(log, entries, at)
+      if (entries.some(({ type }) => type === 'wait')) reading = 'slowly'
+      isDead ||= entries.some((entry) => entry.type === 'run' && entry.op === 'suspended')
+      return appended
+    },
+    async *inbox(log, after) {
+      const found = await deliveriesOf(store, log, after)
+      if (reading === 'slowly') {
+        reading = 'normally'
+        asked.resolve()
+        await answered.promise
+      }
+      yield* found
+    },
+  }
+  return { dying, asked: asked.promise, answered: () => answered.resolve() }
+}
+
+test('an answer that arrives as the run suspends is used, also if the process dies then', async () => {
+  const store = shared()
+  const { tool: payment, done } = payTool()
+  const { dying, asked, answered } = dyingWithAnswer(store)
+  const { agent } = world([{ toolCalls: [pay(5)] }], { tools: [payment], store: dying })
+  const session = await agent.createSession({ id: 's' })
+  session.stream('go').result.catch(() => {})
+  await asked
+  const wait = (await readLog(store, 's')).find(({ type }) => type === 'wait')
+  await answer(store, wait?.type === 'wait' ? wait.token : '', { decision: 'approve' })
+  // The notification of the delivery begins a second read behind the first one.
+  await new Promise(setImmediate)
+  answered()
+  const [delivery] = await deliveriesOf(store, 's')
+  const last = async (): Promise<Entry | undefined> => (await readLog(store, 's')).at(-1)
+  await expect.poll(last).toMatchObject({ op: 'suspended', seen: delivery?.id })
+  await expect.poll(() => claimed(store)).toEqual(['s'])
+  const { agent: other } = world([{ text: 'Paid.' }], { tools: [payment], store })
+  expect(await (await other.resumeSession('s')).advance()).toEqual({ rest: 'done' })
+  expect(done).toEqual([5])
 })
