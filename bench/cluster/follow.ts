@@ -32,7 +32,7 @@ export interface Follower {
 }
 
 /** Whether a run has ended, by its status in {@link Followed}. */
-export const isOver = (status: string | undefined): boolean =>
+export const isOver = (status: string | undefined): status is string =>
   status === 'completed' || status === 'failed' || status === 'aborted'
 
 /** Retries what the store refuses while it is away. */

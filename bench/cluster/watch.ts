@@ -2,7 +2,7 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { clusterDesk, leaseMs } from './desk.ts'
-import { followSessions } from './follow.ts'
+import { followSessions, isOver } from './follow.ts'
 import type { Cluster } from './machines.ts'
 
 const lookMs = 250
@@ -47,7 +47,8 @@ Ctrl-C stops all of them.
       for await (const { id, status } of cluster.store.list()) {
         const ended = follower.sessions.get(id)?.status
         const holder = status === 'running' ? cluster.holderOf(id) : undefined
-        const shown = holder ? `runs in ${holder}` : status === 'idle' ? (ended ?? status) : status
+        // The log says how it ended.
+        const shown = holder ? `runs in ${holder}` : isOver(ended) ? ended : status
         if (known.get(id) !== shown) say(`session ${id}: ${shown}`)
         known.set(id, shown)
       }
