@@ -10,7 +10,8 @@ import type { DistantWorker } from './subject.ts'
 function script(): URL {
   // Not `import.meta.url` itself, from which bundlers would take the file for one of theirs.
   const here = import.meta.url
-  return new URL(`./worker-child${here.endsWith('.ts') ? '.ts' : '.js'}`, here)
+  const extension = here.endsWith('.ts') ? '.ts' : '.js'
+  return new URL(`./worker-child${extension}`, here)
 }
 
 /** Starts a worker in another process, and returns when it serves. */
