@@ -200,10 +200,12 @@ function toolParts({ parts }: UiMessage): readonly z.output<typeof toolPart>[] {
 const textPart = z.looseObject({ type: z.literal('text'), text: z.string().min(1) })
 const filePart = z.looseObject({
   type: z.literal('file'),
-  mediaType: z.string().min(1).max(200),
+  mediaType: z.string().max(200),
   filename: z.string().max(500).optional(),
   url: z.string(),
 })
+/** The type of a file that the browser does not know. */
+const unknownType = 'application/octet-stream'
 
 function inputPart(part: UiMessage['parts'][number], at: string, allowed: ReadonlySet<string>): readonly ChatPart[] {
   const options: { readonly providerOptions?: ProviderOptions } = optionsOf(part, allowed)
@@ -212,7 +214,8 @@ function inputPart(part: UiMessage['parts'][number], at: string, allowed: Readon
   if (part.type !== 'file') return []
   const file = filePart.safeParse(part)
   if (!file.success) throw badRequest(`${at}: a file has a mediaType and a url.`)
-  const { mediaType, filename, url } = file.data
+  const { filename, url } = file.data
+  const mediaType = file.data.mediaType || unknownType
   const named = { type: 'file' as const, mediaType, ...(filename !== undefined && { filename }), ...options }
   const hash = fileHash(url)
   return [{ ...named, data: hash === undefined ? fileAt(url, `${at}.url`) : { type: 'kept', hash } }]

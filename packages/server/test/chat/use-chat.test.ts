@@ -460,4 +460,17 @@ describe('a file', () => {
     await page.regenerate()
     expect([page.status, seen]).toEqual(['ready', [true, true]])
   })
+
+  test('whose type the browser does not know is a file of bytes', async () => {
+    const server = serverOf(texts('first'))
+    const page = pageOf(server, 'c')
+    const url = `data:application/octet-stream;base64,${Buffer.from('x').toString('base64')}`
+    await page.sendMessage({ text: 'look', files: [{ type: 'file', mediaType: '', filename: 'a.xyz', url }] })
+    expect((await history(server, 'c'))[0]?.parts[0]).toEqual({
+      type: 'file',
+      mediaType: 'application/octet-stream',
+      filename: 'a.xyz',
+      url,
+    })
+  })
 })
