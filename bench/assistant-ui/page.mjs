@@ -3,9 +3,11 @@ import { useChat } from '@ai-sdk/react'
 import {
   ActionBarPrimitive,
   AssistantRuntimeProvider,
+  AttachmentPrimitive,
   ComposerPrimitive,
   MessagePrimitive,
   ThreadPrimitive,
+  useAuiState,
 } from '@assistant-ui/react'
 import { useAISDKRuntime } from '@assistant-ui/react-ai-sdk'
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
@@ -29,12 +31,25 @@ function Tool({ toolName, result, approval, respondToApproval }) {
   )
 }
 
+/** An attached file, with its picture or a link to it once it is sent. */
+function Attachment() {
+  const content = useAuiState(({ attachment }) => attachment.content?.[0])
+  const address = content?.image ?? content?.data
+  return h(
+    AttachmentPrimitive.Root,
+    { className: 'attachment' },
+    h(AttachmentPrimitive.Name),
+    content?.type === 'image' ? h('img', { src: address, alt: '' }) : address && h('a', { href: address }, 'open'),
+  )
+}
+
 const parts = { Text, tools: { Fallback: Tool } }
 const UserMessage = () =>
   h(
     MessagePrimitive.Root,
     { className: 'user' },
     h(MessagePrimitive.Parts, { components: parts }),
+    h(MessagePrimitive.Attachments, { components: { Attachment } }),
     h(ActionBarPrimitive.Edit, { className: 'edit' }, 'Edit'),
   )
 const AssistantMessage = () =>
@@ -72,6 +87,8 @@ function Page({ messages }) {
       h(
         ComposerPrimitive.Root,
         { className: 'composer' },
+        h(ComposerPrimitive.Attachments, { components: { Attachment } }),
+        h(ComposerPrimitive.AddAttachment, { className: 'attach' }, 'Attach'),
         h(ComposerPrimitive.Input, { className: 'text' }),
         h(ThreadPrimitive.If, { running: false }, h(ComposerPrimitive.Send, { className: 'send' }, 'Send')),
         h(ThreadPrimitive.If, { running: true }, h(ComposerPrimitive.Cancel, { className: 'stop' }, 'Stop')),

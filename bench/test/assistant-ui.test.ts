@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
+import type { Page } from 'playwright-core'
 import { chromium } from 'playwright-core'
 import { createAgent, memoryStore, tool, z } from 'provost'
 import { createServer, serve } from 'provost/server'
@@ -25,7 +26,7 @@ const refund = tool({
 
 // The page and its bundler are installed by this test, into a folder of their own.
 test.runIf(process.env['PROVOST_TEST_FULL'] === '1' && browser !== undefined)(
-  'a page of assistant-ui sends, stops, regenerates, reloads in mid-answer, approves, denies and edits (needs chromium)',
+  'a page of assistant-ui sends, stops, regenerates, reloads in mid-answer, approves, denies, edits and attaches (needs chromium)',
   async () => {
     await run(process.execPath, [runner, '--', 'pnpm', 'install', '--dir', folder, '--frozen-lockfile'])
     await run(process.execPath, [join(folder, 'bundle.mjs')])
@@ -43,6 +44,20 @@ test.runIf(process.env['PROVOST_TEST_FULL'] === '1' && browser !== undefined)(
           void open.promise.then(resolve)
         }),
     })
+    const files: string[] = []
+    /** Tells which files the model received. */
+    const attached = ({ messages }: { readonly messages: readonly { readonly content: unknown }[] }) => {
+      const content = messages.at(-1)?.content
+      const parts: readonly { type: string; mediaType?: string; data?: { data?: unknown } }[] = Array.isArray(content)
+        ? content
+        : []
+      files.push(
+        ...parts.flatMap(({ type, mediaType, data }) =>
+          type === 'file' ? [`${mediaType} ${JSON.stringify(data).length > 10_000}`] : [],
+        ),
+      )
+      return { text: `${files.length} files` }
+    }
     const model = scriptedModel([
       { text: ['Hello', ' there'] },
       { text: 'One moment', toolCalls: [{ name: 'slow', input: {} }] },
@@ -54,6 +69,9 @@ test.runIf(process.env['PROVOST_TEST_FULL'] === '1' && browser !== undefined)(
       { toolCalls: [{ name: 'refund', input: { amount: 90 } }] },
       { text: 'as you wish' },
       { text: 'edited' },
+      { text: 'edited again' },
+      attached,
+      attached,
     ])
     const agent = createAgent({ name: 'desk', model, tools: [slow, refund], store })
     const server = createServer({ agents: [agent], store })
@@ -129,8 +147,76 @@ test.runIf(process.env['PROVOST_TEST_FULL'] === '1' && browser !== undefined)(
     await page.fill('.edited', 'good day')
     await page.click('.save')
     await expect.poll(() => texts('assistant')).toEqual(['edited'])
+    await page.waitForSelector('.send')
+    await page.reload()
+    await expect.poll(() => texts('assistant')).toEqual(['edited'])
     expect(await texts('user')).toEqual(['good day'])
+    await say('one more')
+    await expect.poll(() => texts('assistant')).toEqual(['edited', 'edited again'])
+    await page.waitForSelector('.send')
+
+    const chosen = page.waitForEvent('filechooser')
+    await page.click('.attach')
+    await (
+      await chosen
+    ).setFiles([
+      { name: 'photo.png', mimeType: 'image/png', buffer: Buffer.from(await drawn(page), 'base64') },
+      { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('A line of notes.\n'.repeat(2_000)) },
+    ])
+    await expect.poll(() => page.locator('.composer .attachment').count()).toBe(2)
+    await say('look')
+    await expect.poll(async () => (await texts('assistant')).at(-1)).toBe('2 files')
+    expect(files).toEqual(['image/png true', 'text/plain true'])
+    await page.waitForSelector('.send')
+    await page.reload()
+    const showsFiles = "[...document.images].some((one) => one.src.includes('/file?hash=') && one.naturalWidth === 200)"
+    await page.waitForFunction(showsFiles)
+    expect(await page.locator('.user .attachment').allTextContents()).toEqual(['photo.png', 'notes.txtopen'])
+    const notes = page.locator('.user .attachment a')
+    expect(await notes.evaluate(async (link: HTMLAnchorElement) => (await fetch(link.href)).text())).toHaveLength(
+      34_000,
+    )
+    await picture('attached')
+
+    await page.locator('.edit').last().click()
+    await page.fill('.edited', 'look again')
+    await page.click('.save')
+    await expect.poll(async () => (await texts('assistant')).at(-1)).toBe('4 files')
+    expect(files.slice(2)).toEqual(files.slice(0, 2))
+    await page.waitForSelector('.send')
+    await page.reload()
+    await page.waitForFunction(showsFiles)
+    expect(await texts('user')).toEqual(['good day', 'one more', 'look again'])
+    await picture('attached-edited')
+    const sessions = []
+    for await (const { id } of store.list({})) sessions.push(id)
+    const hashes = new Set<string>()
+    for (const id of sessions) {
+      for await (const entry of store.read(id)) {
+        expect(JSON.stringify(entry).length).toBeLessThan(10_000)
+        for (const [, hash = ''] of JSON.stringify(entry).matchAll(/"type":"blob","hash":"([0-9a-f]{64})"/gu))
+          hashes.add(hash)
+      }
+    }
+    expect(hashes.size).toBe(2)
     expect(failures).toEqual([])
   },
   300_000,
 )
+
+/** Returns a picture that the page draws, in base64: large enough to be stored as a blob. */
+function drawn(page: Page): Promise<string> {
+  return page.evaluate(`(() => {
+    const canvas = document.createElement('canvas')
+    canvas.width = canvas.height = 200
+    const context = canvas.getContext('2d')
+    const image = context.createImageData(200, 200)
+    let noise = 1
+    for (let n = 0; n < image.data.length; n++) {
+      noise = Math.imul(noise, 1664525) + 1013904223
+      image.data[n] = n % 4 === 3 ? 255 : noise >>> 24
+    }
+    context.putImageData(image, 0, 0)
+    return canvas.toDataURL('image/png').split(',')[1]
+  })()`)
+}
