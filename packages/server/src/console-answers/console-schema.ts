@@ -160,4 +160,5 @@ export const textAnswer: z.ZodType<TextAnswer> = z.object({
   length: count,
 })
 
+/** @alias */
 export const feedFrame: z.ZodType<FeedFrame> = consoleSession

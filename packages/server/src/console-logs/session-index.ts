@@ -6,7 +6,7 @@ import { badRequest } from '../http/request-error.ts'
 import { checkLog } from './child-logs.ts'
 import { isChild } from './log-walk.ts'
 
-export const mostRows = 10_000
+const mostRows = 10_000
 
 /** What to read of a session's index. */
 interface IndexRange {
