@@ -21,19 +21,28 @@ async function indexed(storeAt: string, id: string): Promise<string> {
   return JSON.stringify(rows[0])
 }
 
+/** Returns what a session does without news, or why it cannot be opened. */
+async function restOf(agent: Agent, id: string): Promise<string> {
+  try {
+    const session = await agent.resumeSession(id)
+    const { status, rest, nextDeadline } = session
+    await session.close()
+    return `status ${status}, rest ${rest}, next deadline ${nextDeadline ?? 'none'}`
+  } catch (error) {
+    return String(error)
+  }
+}
+
 /** Describes a session that should have ended: its place in the wake index, its lease, its inbox, and its last entries. */
 export async function describeSession({ store, storeAt }: Cluster, agent: Agent, id: string): Promise<string> {
   const { holder, takeovers, until, quarantinedAt } = await store.leaseState(id)
   const left = until === undefined ? '' : `, until in ${until - Date.now()} ms`
   const quarantine = quarantinedAt === undefined ? '' : ', in quarantine'
-  const session = await agent.resumeSession(id)
-  const { status, rest, nextDeadline } = session
   const lines = [
     `index: ${await indexed(storeAt, id)}, now ${Date.now()}`,
     `lease: ${holder}${left}, ${takeovers} takeovers${quarantine}`,
-    `status ${status}, rest ${rest}, next deadline ${nextDeadline ?? 'none'}`,
+    await restOf(agent, id),
   ]
-  await session.close()
   for await (const { token, value } of store.inbox(id)) lines.push(`inbox: ${token} ${JSON.stringify(value)}`)
   const entries: Entry[] = []
   for await (const entry of store.read(id)) entries.push(entry)

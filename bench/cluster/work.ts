@@ -5,7 +5,7 @@ import { describeSession } from './describe.ts'
 import { clusterDesk, effectsOfSession, modelMs, steps } from './desk.ts'
 import type { Disturbance, Trouble } from './disturbances.ts'
 import { createTrouble } from './disturbances.ts'
-import { followSessions, isOver } from './follow.ts'
+import { followSessions, isOver, patiently } from './follow.ts'
 import type { Cluster } from './machines.ts'
 import { takeovers } from './takeovers.ts'
 import type { Takeovers } from './takeovers.ts'
@@ -18,6 +18,8 @@ export interface Outcome extends Takeovers {
   readonly effects: number
   readonly distinctEffects: number
   readonly killedWorkers: number
+  /** Sessions of which six processes in a row were killed before they completed a step: released here, as operators do. */
+  readonly quarantined: number
   readonly overheadMsPerStep: number
 }
 
@@ -50,6 +52,7 @@ export async function runWork(cluster: Cluster, { sessions, atOnce, disturbances
     .catch((error: unknown) => (failure = error))
     .finally(() => calm.abort())
 
+  const quarantined = new Set<string>()
   let progress = { at: performance.now(), mark: '' }
   for (let n = 0; ;) {
     if (failure !== undefined) throw failure
@@ -60,6 +63,8 @@ export async function runWork(cluster: Cluster, { sessions, atOnce, disturbances
     await follower.look()
     const left = follower.unfinished()
     if (left.length === 0 && n >= sessions && calm.signal.aborted) break
+    if (calm.signal.aborted)
+      for (const id of left) if (await patiently(() => store.releaseQuarantine(id))) quarantined.add(id)
     const mark = [...follower.sessions.values()].map(({ turns }) => turns.length).join()
     if (mark !== progress.mark) progress = { at: performance.now(), mark }
     if (performance.now() - progress.at > stuckMs) break
@@ -79,6 +84,7 @@ export async function runWork(cluster: Cluster, { sessions, atOnce, disturbances
     effects: own.length,
     distinctEffects: new Set(own.map((line) => line.split(' ')[0])).size,
     killedWorkers: trouble.kills.length,
+    quarantined: quarantined.size,
     ...takeovers(follower.sessions, trouble.kills),
     overheadMsPerStep,
   }
