@@ -155,6 +155,22 @@ export const commands: readonly (Command | OuterCommand)[] = [
     load: async () => (await import('./resume.ts')).resume,
   },
   {
+    name: 'fork',
+    summary: 'Creates a session with the turns of another one, and prints its id. Both continue independently.',
+    arguments: [sessionId],
+    options: {
+      at: {
+        value: 'ENTRY',
+        range: [1, 1_000_000_000],
+        text: 'Number of an entry: the fork ends with the last turn that had ended there. Default: the last finished turn.',
+      },
+      ...storeOption,
+    },
+    notes: ['Waits, decisions, principals, usage and the audit trail are not copied.'],
+    examples: ['fork ann-17', 'fork ann-17 --at 40'],
+    load: async () => (await import('./fork.ts')).fork,
+  },
+  {
     name: 'replay',
     summary:
       "Drives today's agent through a recorded session without a model or a tool, and reports the first difference.",

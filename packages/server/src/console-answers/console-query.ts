@@ -130,6 +130,10 @@ export const traceBody: z.ZodType<TraceBody> = z
   })
   .refine(({ start, end }) => start < end && end - start <= 20_000, 'select 1 to 20,000 characters')
 
+export const forkBody: z.ZodType<{ at?: number | undefined }> = z.strictObject({
+  at: z.int().min(1).max(1e9).optional().describe('The fork ends with the last turn that had ended at this offset.'),
+})
+
 export const importBody: z.ZodType<{ lines: string; id?: string | undefined }> = z.strictObject({
   lines: z.string().min(1).describe('An export, as text.'),
   id: z.string().min(1).max(200).optional(),

@@ -137,8 +137,6 @@ export interface ForkAnswer {
   offset: number
   /** What was not copied. */
   left: string[]
-  /** Whether a run was started with the given input. */
-  started: boolean
 }
 
 /** Answer of `POST /api/console/import`. */

@@ -130,7 +130,6 @@ export const forkAnswer: z.ZodType<ForkAnswer> = z.object({
   sessionId: z.string(),
   offset: count,
   left: z.array(z.string()),
-  started: z.boolean(),
 })
 
 export const importAnswer: z.ZodType<ImportAnswer> = z.object({

@@ -1,11 +1,11 @@
 import { displayText } from '@provost/core'
-import { exportSession, importSession } from '@provost/sessions'
+import { exportSession, forkSession, importSession } from '@provost/sessions'
 
 import type { OperationSetup } from '../api/operation-setup.ts'
 import { byteStream } from '../api/session-operations.ts'
-import { exportQuery, importBody } from '../console-answers/console-query.ts'
-import type { ImportAnswer, ReplayAnswer } from '../console-answers/insight-answer.ts'
-import { importAnswer, replayAnswer } from '../console-answers/insight-schema.ts'
+import { exportQuery, forkBody, importBody } from '../console-answers/console-query.ts'
+import type { ForkAnswer, ImportAnswer, ReplayAnswer } from '../console-answers/insight-answer.ts'
+import { forkAnswer, importAnswer, replayAnswer } from '../console-answers/insight-schema.ts'
 import { HttpError } from '../http/http-error.ts'
 import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
@@ -14,6 +14,15 @@ import { recordWrite } from './console-audit.ts'
 import { json } from './console-json.ts'
 import type { ConsoleStore } from './console-store.ts'
 
+/** What a fork does not copy. */
+const left = [
+  'later entries',
+  'waits and their decisions',
+  'principals and grants',
+  'usage',
+  'the audit trail',
+  'logs of children',
+]
 /** Characters of each side of a difference. */
 const longestSide = 10_000
 
@@ -61,6 +70,26 @@ export function copyOperations(
         })
         if (!existing) await recordWrite(store, sessionId, { principal, rule: 'console-import', after: entries, agent })
         return json({ sessionId, agent, entries, trusted, existing } satisfies ImportAnswer)
+      },
+    }),
+    operation({
+      method: 'post',
+      path: '/api/console/session/{id}/fork',
+      operationId: 'consoleFork',
+      summary:
+        'For operators of the role `operate`: a new session of your own with the turns of this one up to an entry. Continue it with `execute`.',
+      body: forkBody,
+      success: 200,
+      answer: forkAnswer,
+      async handle({ principal, id, body: { at } }) {
+        accepting()
+        const { owner } = await access.session(principal, id, 'operate', 'fork')
+        const { sessionId, offset } = await forkSession(store, id, { principal, ...(at !== undefined && { at }) })
+        let after = 0
+        for await (const entry of store.read(sessionId)) after = entry.offset
+        const evidence = { sessionId: id, offset }
+        await recordWrite(store, sessionId, { principal, rule: 'console-fork', after, agent: owner.agent, evidence })
+        return json({ sessionId, offset, left } satisfies ForkAnswer)
       },
     }),
     operation({

@@ -24,6 +24,7 @@ const statuses: Readonly<Record<string, number>> = {
   'session-quarantined': 409,
   'already-decided': 409,
   'wait-expired': 409,
+  'no-turn': 409,
   'nothing-to-resume': 409,
   'definition-changed': 409,
   'no-compactor': 409,

@@ -5,9 +5,11 @@ import {
   costAnswer,
   entriesAnswer,
   feedFrame,
+  forkAnswer,
   importAnswer,
   policyAnswer,
   replayAnswer,
+  sessionsAnswer,
   stateAnswer,
   systemAnswer,
   traceAnswer,
@@ -274,6 +276,33 @@ describe('copies', () => {
     const before = (await entriesOf(store, id)).length
     expect(await got(server, `session/${id}/replay`, replayAnswer, 'olga', {})).toEqual({})
     expect((await entriesOf(store, id)).length).toBe(before)
+    await server.close()
+  })
+
+  test('a fork at an entry belongs to the operator, who continues it', async () => {
+    const { server, store } = consoleServer([{ text: 'one' }, { text: 'two' }, { text: 'other' }])
+    const { id } = await executed(server, { input: 'first' }, 'ann')
+    const end = (await entriesOf(store, id)).length
+    await executed(server, { input: 'second', sessionId: id }, 'ann')
+    const path = `/api/console/session/${id}/fork`
+    expect(await refusal(await ask(server, path, { as: 'dan', body: {} }))).toEqual({
+      status: 403,
+      code: 'role-too-low',
+    })
+    // In the middle of the second turn.
+    const fork = await got(server, `session/${id}/fork`, forkAnswer, 'olga', { at: end + 2 })
+    expect(fork.offset).toBe(end)
+    const entries = await entriesOf(store, fork.sessionId)
+    expect(entries.at(-1)).toMatchObject({
+      type: 'audit',
+      by: 'olga',
+      rule: 'console-fork',
+      evidence: { sessionId: id },
+    })
+    const { last } = await executed(server, { input: 'third', sessionId: fork.sessionId }, 'olga')
+    expect(last).toMatchObject({ status: 'completed', text: 'other' })
+    const [row] = (await got(server, 'sessions', sessionsAnswer)).sessions
+    expect(row).toMatchObject({ id: fork.sessionId, forkedFrom: id, principal: 'olga', title: 'first' })
     await server.close()
   })
 

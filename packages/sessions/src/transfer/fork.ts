@@ -8,8 +8,11 @@ import { shown } from '../kit/store-error.ts'
 
 /** Options of {@link forkSession}. */
 export interface ForkOptions {
-  /** Id of a message: the fork ends with its turn. Default: the last finished turn. */
-  readonly at?: string
+  /**
+   * Id of a message: the fork ends with its turn. A number is the offset of an entry: the fork ends with the last turn
+   * that had ended there. Default: the last finished turn.
+   */
+  readonly at?: string | number
   /** Id of the new session; default a new id. */
   readonly id?: string
   /** Principal of the copied runs. Default none: authority is not copied. */
@@ -79,15 +82,16 @@ export async function forkSession(store: SessionStore, sessionId: string, option
 }
 
 /** Returns the number of entries up to the end of the turn that holds a message. */
-function endOfTurn(entries: readonly Entry[], sessionId: string, at: string | undefined): number {
+function endOfTurn(entries: readonly Entry[], sessionId: string, at: string | number | undefined): number {
   const ends = turnEnds(entries)
-  const holder = at === undefined ? undefined : entries.findIndex((entry) => holds(entry, at))
+  const before = typeof at === 'number' ? at : entries.length
+  const holder = typeof at === 'string' ? entries.findIndex((entry) => holds(entry, at)) : undefined
   if (holder === -1) {
-    throw new ProvostError('unknown-message', `Session ${shown(sessionId)} has no message ${shown(at ?? '')}.`, {
+    throw new ProvostError('unknown-message', `Session ${shown(sessionId)} has no message ${shown(String(at))}.`, {
       hint: 'Pass the id of one of its messages as "at".',
     })
   }
-  const end = holder === undefined ? ends.at(-1) : ends.find((one) => one > holder)
+  const end = holder === undefined ? ends.findLast((one) => one <= before) : ends.find((one) => one > holder)
   if (end === undefined) {
     throw new ProvostError('no-turn', `No turn of session ${shown(sessionId)} has ended there.`, {
       hint: 'Wait for the run to end, or fork at an earlier message.',
