@@ -112,9 +112,11 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'ui',
     'a2a',
     'mcp',
+    'page',
     'server',
   ],
   client: ['chat'],
+  console: ['keys', 'look', 'wire', 'frame', 'sessions', 'talk'],
   'create-provost': [],
   cli: ['command', 'terminal', 'project', 'session', 'checks', 'commands'],
   teams: [],
@@ -144,7 +146,7 @@ process.exitCode = problems.length > 0 ? 1 : 0
 
 /** By file: the files of the same package that it imports or re-exports, types included. */
 function importsOf(src: string): ReadonlyMap<string, readonly string[]> {
-  const files = globSync('**/*.ts', { cwd: src })
+  const files = globSync('**/*.{ts,tsx}', { cwd: src })
   return new Map(
     files.map((file) => {
       const text = readFileSync(join(src, file), 'utf8')

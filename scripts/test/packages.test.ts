@@ -30,7 +30,7 @@ test.each(packages.filter((name) => !['provost', 'create-provost'].includes(name
   (folder) => {
     const [, rest = ''] = read('packages/provost/test/known-options.test.ts').split('const modules:')
     const [modules = ''] = rest.split('\n}')
-    expect(modules).toMatch(new RegExp(`^ {2}(?:${folder},|'${folder}': \\w+,)$`, 'm'))
+    expect(modules).toMatch(new RegExp(`^ {2}(?:${folder},|'?${folder}'?: \\w+,)$`, 'm'))
   },
 )
 

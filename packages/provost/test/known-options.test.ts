@@ -6,6 +6,7 @@ import * as cli from '@provost/cli'
 import * as client from '@provost/client'
 import * as clientAi from '@provost/client/ai'
 import * as codeMode from '@provost/code-mode'
+import * as webConsole from '@provost/console'
 import type { CompositeContext } from '@provost/core'
 import * as core from '@provost/core'
 import * as durable from '@provost/durable'
@@ -598,6 +599,7 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   client,
   'client/ai': clientAi,
   cli,
+  console: webConsole,
 }
 
 const functionsOf = (object: object): string[] =>

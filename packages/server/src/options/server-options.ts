@@ -3,6 +3,7 @@ import type { Effect, Json, MaybePromise, Principal, RunChange } from '@provost/
 
 import type { ApprovalOptions, OperatorGrant, OperatorRole, Via } from './approval-options.ts'
 import type { ChatOptions } from './chat-options.ts'
+import type { ConsoleOptions } from './console-options.ts'
 import type { Limits } from './limits.ts'
 import type { RequestOptions } from './request-options.ts'
 import type { WorkOptions } from './work-options.ts'
@@ -95,6 +96,12 @@ export interface ServerOptions extends WorkOptions {
   readonly publicUrl?: string
   /** How `/api/chat` treats its pages. */
   readonly chat?: ChatOptions
+  /**
+   * Serves the web console of `@provost/console` at `/console/`, with the rights of the API. Without `authenticate`, all requests of
+   * the API then need a token, so that other users of the machine cannot approve calls: open `consoleUrl` of `serve`.
+   * Default false.
+   */
+  readonly console?: boolean | ConsoleOptions
   readonly limits?: Partial<Limits>
   /**
    * Names of providers whose `providerOptions` a client's history may carry: `['anthropic']`. They reach the provider

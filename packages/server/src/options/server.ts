@@ -13,6 +13,8 @@ export interface Server {
   readonly routeOf: (request: Request) => string | undefined
   /** Whether `authenticate` is set. Without it, only this machine may send requests. */
   readonly authenticated: boolean
+  /** Path of the console, such as `/console/#t=…` with the token of local mode; undefined if the server has none. */
+  readonly consolePath: string | undefined
   /**
    * Stops active runs and ends all streams. Unfinished runs stay in the log, and the next process resumes them. A tool is
    * interrupted only if it takes longer than the grace period. The store stays open.

@@ -4,6 +4,7 @@ import { checkModel } from '@provost/provider'
 
 import type { ApprovalOptions } from '../options/approval-options.ts'
 import type { ChatOptions } from '../options/chat-options.ts'
+import type { ConsoleOptions } from '../options/console-options.ts'
 import type { Limits } from '../options/limits.ts'
 import type { RequestOptions } from '../options/request-options.ts'
 import type { ServeOptions } from '../options/serve-options.ts'
@@ -28,6 +29,7 @@ const serverKeys = {
   origins: true,
   publicUrl: true,
   chat: true,
+  console: true,
   limits: true,
   onError: true,
   ...workKeys,
@@ -94,6 +96,33 @@ function checkChat({ chat }: ServerOptions): void {
   )
 }
 
+const consoleKeys = { path: true, page: true, token: true } satisfies KnownKeys<ConsoleOptions>
+
+function checkConsole({ console: given, authenticate }: ServerOptions): void {
+  if (given === undefined || typeof given === 'boolean') return
+  checkOptions(given, consoleKeys, '"console" of createServer')
+  const { path, token } = given
+  if (path !== undefined && !/^(?:\/[\w.~-]+)+$/u.test(path)) {
+    throw new ProvostError('invalid-option', `"path" in "console" of createServer is ${JSON.stringify(path)}.`, {
+      hint: "Write a path with a leading and without a trailing slash: '/console'.",
+    })
+  }
+  if (token === undefined) return
+  if (authenticate) {
+    throw new ProvostError(
+      'invalid-option',
+      '"token" in "console" of createServer has no effect with "authenticate".',
+      {
+        hint: 'Leave "token" out: the console sends the credentials that "authenticate" accepts.',
+      },
+    )
+  }
+  if (typeof token === 'string' && token.length >= 16) return
+  throw new ProvostError('invalid-option', '"token" in "console" of createServer has fewer than 16 characters.', {
+    hint: 'Leave it out, and the server makes a random one.',
+  })
+}
+
 const approvalKeys = { by: true, mayEdit: true, peers: true } satisfies KnownKeys<ApprovalOptions>
 
 /** @throws ProvostError `unknown-option`, `invalid-option`, `invalid-options` */
@@ -102,6 +131,7 @@ export function checkServerOptions(options: ServerOptions): void {
   if (isRecord(options.approvals)) checkOptions(options.approvals, approvalKeys, '"approvals" of createServer')
   checkWork(options, 'createServer')
   checkChat(options)
+  checkConsole(options)
   checkOptions(options.limits, limitKeys, '"limits" of createServer')
   checkNumbers({ ...options.limits }, 'createServer')
 }

@@ -12,6 +12,8 @@ import { checkCloseOptions, checkServeOptions } from './known-server-options.ts'
 export interface Listening {
   readonly url: string
   readonly port: number
+  /** Address of the console for a browser. Without `authenticate` it contains the token: do not write it into a shared log. */
+  readonly consoleUrl?: string
   /** Stops taking requests, closes the server, then the socket. See {@link Server.close}. */
   close(options?: { graceMs?: number }): Promise<void>
 }
@@ -72,9 +74,11 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
   const address = http.address()
   const bound = isInternet(address) ? address.port : port
   const name = hostname.includes(':') ? `[${hostname.replaceAll(/[[\]]/gu, '')}]` : hostname
+  const url = `http://${name}:${bound}`
   return {
-    url: `http://${name}:${bound}`,
+    url,
     port: bound,
+    ...(server.consolePath !== undefined && { consoleUrl: url + server.consolePath }),
     async close(ending) {
       checkCloseOptions(ending, 'close of serve')
       const ended = new Promise<void>((resolve) => http.close(() => resolve()))

@@ -31,6 +31,8 @@ import { answerMcp } from '../mcp/mcp.ts'
 import { defaultLimits } from '../options/limits.ts'
 import type { Action, ServerOptions } from '../options/server-options.ts'
 import type { Server } from '../options/server.ts'
+import { consoleAddress, consoleSetup, hasToken } from '../page/console-setup.ts'
+import { addPageRoutes } from '../page/page-routes.ts'
 import { responseRoutes } from '../responses/response-routes.ts'
 import { localPrincipal } from '../sessions/ownership.ts'
 import { checkCloseOptions, checkServerOptions } from './known-server-options.ts'
@@ -52,6 +54,7 @@ export function createServer(options: ServerOptions): Server {
   checkApprovals(options)
   const { authenticate, authorize, origins = [] } = options
   const report = reporter(options.agents, options.onError)
+  const webConsole = consoleSetup(options)
   const limits = { ...defaultLimits, ...options.limits }
   const { host, start, close } = createSessionProcess({ ...options, limits }, report, (log) => connections.cut(log))
   const connections = createConnections(limits.connections)
@@ -60,7 +63,10 @@ export function createServer(options: ServerOptions): Server {
 
   async function principalOf({ req: { raw: request }, env }: Context): Promise<Principal> {
     if (!authenticate) {
-      if (!isRemote(request, env)) return localPrincipal
+      if (!isRemote(request, env)) {
+        if (webConsole?.token === undefined || hasToken(request, webConsole.token)) return localPrincipal
+        throw tokenRequired()
+      }
       throw new HttpError(403, {
         code: 'not-local',
         message: 'A server without `authenticate` answers only direct requests from its own machine.',
@@ -263,6 +269,11 @@ export function createServer(options: ServerOptions): Server {
     })
   }
 
+  if (webConsole) {
+    const { pathname } = new URL(options.publicUrl ?? 'http://localhost')
+    addPageRoutes(app, webConsole, pathname.replace(/\/+$/u, ''))
+  }
+
   start()
 
   return {
@@ -270,6 +281,7 @@ export function createServer(options: ServerOptions): Server {
     fetch: (request, env) => app.fetch(request, isRecord(env) ? env : {}),
     routeOf: (request) => routes.get(request),
     authenticated: authenticate !== undefined,
+    consolePath: webConsole && consoleAddress(webConsole),
     async close(ending = {}) {
       checkCloseOptions(ending, 'server.close')
       const { graceMs = 5_000 } = ending
@@ -290,6 +302,15 @@ function parse(schema: z.ZodType, value: unknown, what: string): unknown {
     message: issues.join('; ').slice(0, 1_000),
     hint: 'See /openapi.json.',
   })
+}
+
+function tokenRequired(): HttpError {
+  const error = {
+    code: 'unauthenticated',
+    message: 'A server with a console and without `authenticate` requires its token.',
+    hint: 'Open `consoleUrl` of `serve`, or send `authorization: Bearer` with the token in it.',
+  }
+  return new HttpError(401, error, { 'www-authenticate': 'Bearer' })
 }
 
 function tooFast(seconds: number): HttpError {

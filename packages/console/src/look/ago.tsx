@@ -1,0 +1,38 @@
+import type { ReactNode } from 'react'
+import { useSyncExternalStore } from 'react'
+
+import { duration, moment } from './measures.ts'
+
+const listeners = new Set<() => void>()
+let now = Date.now()
+let timer: ReturnType<typeof setInterval> | undefined
+
+/** One timer serves all ages of the page. */
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  timer ??= setInterval(() => {
+    now = Date.now()
+    for (const one of listeners) one()
+  }, 1_000)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+}
+
+/** The present time, once a second. */
+function useNow(): number {
+  return useSyncExternalStore(subscribe, () => now)
+}
+
+/** The age of a moment; the moment itself is its title. */
+export function Ago({ at }: { readonly at: number }): ReactNode {
+  const age = Math.max(0, useNow() - at)
+  return (
+    <time className="dim" dateTime={new Date(at).toISOString()} title={moment(at)}>
+      {age < 5_000 ? 'now' : duration(age)}
+    </time>
+  )
+}

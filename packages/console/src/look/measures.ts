@@ -1,0 +1,28 @@
+/** Returns a duration with one or two units: `<1 ms`, `340 ms`, `1.2 s`, `4 min 33 s`, `2 d 3 h`. */
+export function duration(ms: number): string {
+  if (ms < 1) return '<1 ms'
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1_000)
+  if (seconds < 60) return `${seconds} s`
+  const [big, bigUnit, small, smallUnit] =
+    seconds < 3_600
+      ? [Math.floor(seconds / 60), 'min', seconds % 60, 's']
+      : seconds < 86_400
+        ? [Math.floor(seconds / 3_600), 'h', Math.floor((seconds % 3_600) / 60), 'min']
+        : [Math.floor(seconds / 86_400), 'd', Math.floor((seconds % 86_400) / 3_600), 'h']
+  return small === 0 ? `${big} ${bigUnit}` : `${big} ${bigUnit} ${small} ${smallUnit}`
+}
+
+const numbers = new Intl.NumberFormat('en')
+
+/** Returns a count with separators. */
+export function count(value: number): string {
+  return numbers.format(value)
+}
+
+const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
+export function moment(at: number): string {
+  return moments.format(at)
+}

@@ -1,0 +1,117 @@
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
+
+import { useKeys } from '../keys/key-map.ts'
+import { Icon } from '../look/icon.tsx'
+import { Empty, Failure, Loading } from '../look/states.tsx'
+import { Words } from '../look/words.tsx'
+import { StatusMark } from '../sessions/status-mark.tsx'
+import { sessionsQuery } from '../wire/queries.ts'
+import { AnswerForm } from './answer-form.tsx'
+import { ApprovalForm } from './approval-form.tsx'
+import { Composer } from './composer.tsx'
+import type { Call, Turn } from './conversation.ts'
+import { TurnView } from './turn-view.tsx'
+import { useConversation } from './use-conversation.ts'
+
+/** What was said in a session, live, and the means to take part. */
+export function Talk(): ReactNode {
+  const { id } = useParams({ from: '/sessions/$id' })
+  return (
+    <main id="main" tabIndex={-1} className="session">
+      <Conversation key={id} id={id} />
+    </main>
+  )
+}
+
+function Conversation({ id }: { readonly id: string }): ReactNode {
+  const { data: sessions = [] } = useQuery(sessionsQuery)
+  const session = sessions.find((one) => one.id === id)
+  const live = useConversation(id, session?.status)
+  const { conversation, pending, isRunning, isLoading, error } = live
+  const field = useRef<HTMLTextAreaElement>(null)
+  useKeys('Conversation', [{ key: 'm', also: ['/'], does: 'write a message', run: () => field.current?.focus() }])
+  const { box, unseen, follow } = useEnd(conversation)
+  return (
+    <>
+      <div className="session-head">
+        <h1 className="clip">
+          <Words limit={100}>{session?.agent ?? 'Session'}</Words>
+        </h1>
+        <p className="dim facts">
+          {session && <StatusMark status={isRunning ? 'running' : session.status} />}
+          <code className="clip">
+            <Words limit={200}>{id}</Words>
+          </code>
+        </p>
+      </div>
+      <div className="talk" ref={box} tabIndex={0} role="log" aria-label="Conversation" aria-busy={isRunning}>
+        {isLoading && <Loading height={72} />}
+        {error && <Failure error={error} />}
+        {!isLoading && !error && conversation.turns.length === 0 && (
+          <Empty title="Nothing was said in this session yet." />
+        )}
+        {conversation.turns.map((turn) => (
+          <TurnView key={turn.id} turn={turn} calls={callsOf(turn, conversation.calls)} />
+        ))}
+        {conversation.queued.map((one) => (
+          <p key={one.id} className="queued dim">
+            <Icon name="pause" /> queued: <Words limit={2_000}>{one.text}</Words>
+          </p>
+        ))}
+        {pending.approvals.map((wait) => (
+          <ApprovalForm
+            key={wait.id}
+            wait={wait}
+            onDecide={(decision, reason) => live.decide(wait.id, decision, reason)}
+          />
+        ))}
+        {pending.inputs.map((question) => (
+          <AnswerForm key={question.id} question={question} onAnswer={(value) => live.answer(question.id, value)} />
+        ))}
+      </div>
+      {unseen && (
+        <button type="button" className="newer" onClick={follow}>
+          New messages <Icon name="down" />
+        </button>
+      )}
+      <Composer live={live} field={field} />
+    </>
+  )
+}
+
+function callsOf(turn: Turn, calls: Readonly<Record<string, Call>>): readonly (Call | undefined)[] {
+  return turn.pieces.map((piece) => (piece.type === 'call' ? calls[piece.id] : undefined))
+}
+
+/** Keeps the end in view while the reader is there. A reader further up is told that there is more. */
+function useEnd(content: unknown): {
+  box: React.RefObject<HTMLDivElement | null>
+  unseen: boolean
+  follow: () => void
+} {
+  const box = useRef<HTMLDivElement>(null)
+  const isAtEnd = useRef(true)
+  const [unseen, setUnseen] = useState(false)
+  const follow = (): void => {
+    box.current?.scrollTo({ top: box.current.scrollHeight })
+    setUnseen(false)
+  }
+  useLayoutEffect(() => {
+    const element = box.current
+    if (!element) return
+    const scrolled = (): void => {
+      isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 40
+      if (isAtEnd.current) setUnseen(false)
+    }
+    element.addEventListener('scroll', scrolled)
+    return () => element.removeEventListener('scroll', scrolled)
+  }, [])
+  useLayoutEffect(() => {
+    if (isAtEnd.current) follow()
+    else setUnseen(true)
+  }, [content])
+  return { box, unseen, follow }
+}

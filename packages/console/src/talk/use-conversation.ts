@@ -1,0 +1,184 @@
+import type { Client } from '@provost/client'
+import { createClient } from '@provost/client'
+import type { AgentEvent, PendingWork } from '@provost/core'
+import { noPendingWork } from '@provost/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+
+import { apiUrl, client, headers } from '../wire/connection.ts'
+import type { Conversation } from './conversation.ts'
+import { conversationOf, withEvent } from './conversation.ts'
+
+/** A conversation that follows its session, and what a person may do in it. */
+export interface LiveConversation {
+  readonly conversation: Conversation
+  readonly pending: PendingWork
+  readonly isRunning: boolean
+  readonly isWaiting: boolean
+  readonly isLoading: boolean
+  readonly error: Error | null
+  /** Sends input: starts a run, or reaches the running one before its next model call or when it would end. */
+  send(text: string, mode: 'steer' | 'queue'): Promise<void>
+  abort(): Promise<void>
+  answer(id: string, value: unknown): Promise<void>
+  decide(id: string, decision: 'approve' | 'deny', reason: string): Promise<void>
+}
+
+/**
+ * Follows the conversation of a session.
+ *
+ * @param status of the session as the feed tells it: a run that begins elsewhere is followed too.
+ */
+export function useConversation(id: string, status: string | undefined): LiveConversation {
+  const queries = useQueryClient()
+  const key = ['talk', id]
+  const view = useQuery({ queryKey: key, queryFn: () => client.session(id).get() })
+  const [live, setLive] = useState<Live | undefined>()
+  const [isFollowing, setFollowing] = useState(false)
+  const leaving = useRef<AbortController | undefined>(undefined)
+
+  async function read(events: AsyncIterable<AgentEvent>, signal: AbortSignal): Promise<void> {
+    setFollowing(true)
+    const batch = framed((taken) => setLive((before) => taken.reduce(withLive, before ?? nothing)))
+    try {
+      for await (const event of events) if (!signal.aborted) batch.add(event)
+    } finally {
+      batch.flush()
+      if (!signal.aborted) {
+        setFollowing(false)
+        await queries.invalidateQueries({ queryKey: key })
+      }
+    }
+  }
+
+  useEffect(() => {
+    const left = new AbortController()
+    leaving.current = left
+    return () => left.abort()
+  }, [id])
+
+  const { data } = view
+  useEffect(() => {
+    if (!data || isFollowing) return
+    setLive({ conversation: conversationOf(data.messages), pending: data.pending })
+    const { signal } = leaving.current ?? new AbortController()
+    if (data.status !== 'running') return
+    const stream = leavable(signal)
+      .session(id)
+      .follow(data.lastEventId === undefined ? {} : { lastEventId: data.lastEventId })
+    void read(stream, signal)
+  }, [data])
+  // A run that another process or page began.
+  useEffect(() => {
+    if (status !== undefined && data && status !== data.status && !isFollowing)
+      void queries.invalidateQueries({ queryKey: key })
+  }, [status])
+
+  const current = live ?? nothing
+  const isWaiting = !isFollowing && data?.status === 'suspended'
+  return {
+    ...current,
+    isRunning: isFollowing,
+    isWaiting,
+    isLoading: view.isPending,
+    error: view.error,
+    async send(text, mode) {
+      const session = client.session(id)
+      if (isFollowing) return mode === 'steer' ? session.steer(text) : session.followUp(text)
+      if (isWaiting) {
+        await session.followUp(text)
+        setLive((before = nothing) => ({ ...before, conversation: withQueued(before.conversation, text) }))
+        return
+      }
+      const { signal } = leaving.current ?? new AbortController()
+      const stream = leavable(signal).session(id).execute(text)
+      const reading = read(stream, signal)
+      // A request that the server refuses ends the stream at once.
+      await stream.result.then(
+        () => {},
+        async (refused: unknown) => {
+          await reading
+          throw refused
+        },
+      )
+    },
+    abort: () => client.session(id).abort(),
+    async answer(wait, value) {
+      await client.decide(id, { inputs: [{ id: wait, value }] })
+      await queries.invalidateQueries({ queryKey: key })
+    },
+    async decide(wait, decision, reason) {
+      await client.decide(id, { approvals: [{ id: wait, decision, ...(reason !== '' && { reason }) }] })
+      await queries.invalidateQueries({ queryKey: key })
+    },
+  }
+}
+
+interface Live {
+  readonly conversation: Conversation
+  readonly pending: PendingWork
+}
+
+const nothing: Live = { conversation: { turns: [], calls: {}, queued: [] }, pending: noPendingWork }
+
+function withLive({ conversation, pending }: Live, event: AgentEvent): Live {
+  return { conversation: withEvent(conversation, event), pending: withWait(pending, event) }
+}
+
+function withWait(pending: PendingWork, event: AgentEvent): PendingWork {
+  const without = <T extends { readonly id: string }>(list: readonly T[], id: string): readonly T[] =>
+    list.filter((one) => one.id !== id)
+  switch (event.type) {
+    case 'input.requested':
+      return { ...pending, inputs: [...without(pending.inputs, event.id), event] }
+    case 'input.resolved':
+      return { ...pending, inputs: without(pending.inputs, event.token) }
+    case 'tool.approval.requested':
+      return { ...pending, approvals: [...without(pending.approvals, event.id), event] }
+    case 'tool.approval.resolved':
+      return { ...pending, approvals: without(pending.approvals, event.token) }
+    case 'agent.suspended':
+      return event.parents.length === 0 ? event.pending : pending
+    default:
+      return pending
+  }
+}
+
+function withQueued(conversation: Conversation, text: string): Conversation {
+  return { ...conversation, queued: [...conversation.queued, { id: crypto.randomUUID(), text }] }
+}
+
+/**
+ * Returns a client whose streams end when the view is left. The signal of a run would abort the run: a reader that goes away
+ * must not.
+ */
+function leavable(signal: AbortSignal): Client {
+  return createClient({
+    baseUrl: apiUrl,
+    headers,
+    fetch: (url, init) =>
+      fetch(url, { ...init, signal: init.signal ? AbortSignal.any([init.signal, signal]) : signal }),
+  })
+}
+
+/** Collects events, and passes them on once per frame. */
+function framed(pass: (events: readonly AgentEvent[]) => void): { add(event: AgentEvent): void; flush(): void } {
+  let waiting: AgentEvent[] = []
+  let frame: number | undefined
+  function flush(): void {
+    if (frame !== undefined) cancelAnimationFrame(frame)
+    frame = undefined
+    const taken = waiting
+    waiting = []
+    if (taken.length > 0) pass(taken)
+  }
+  return {
+    add(event) {
+      waiting.push(event)
+      // A hidden page has no frames.
+      if (document.hidden) flush()
+      else frame ??= requestAnimationFrame(flush)
+    },
+    flush,
+  }
+}

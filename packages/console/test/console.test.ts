@@ -1,0 +1,144 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+
+import { createAgent } from '@provost/agent'
+import * as page from '@provost/console'
+import type { Server } from '@provost/server'
+import { createServer, serve } from '@provost/server'
+import { memoryStore } from '@provost/sessions'
+import { scriptedModel } from '@provost/testing'
+import { tool } from '@provost/tools'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+
+const token = 'a-token-of-the-tests'
+const isBuilt = page.assets.length > 0
+const hostile = '<img src=x onerror=alert(1)> \u202Egnp.exe [link](javascript:alert(1))'
+
+function opened(): Server {
+  const store = memoryStore()
+  const refund = tool({
+    name: 'refund',
+    effect: 'write',
+    needsApproval: true,
+    input: z.object({ amount: z.number() }),
+    execute: ({ amount }) => `refunded ${amount}`,
+  })
+  const model = scriptedModel([
+    { text: hostile, toolCalls: [{ name: 'refund', input: { amount: 80 } }] },
+    { text: 'It is **done**.' },
+  ])
+  const agent = createAgent({ name: 'desk', model, tools: [refund], store })
+  return createServer({ agents: [agent], store, console: { page, token } })
+}
+
+const get = async (server: Server, path: string, headers: Record<string, string> = {}): Promise<Response> =>
+  server.fetch(new Request(`http://localhost${path}`, { headers }))
+
+test('the page has a nonce of its own in each answer, a strict policy, and addresses below its path', async (ctx) => {
+  if (!isBuilt) ctx.skip('the console is not built')
+  const server = opened()
+  const answers = [await get(server, '/console/'), await get(server, '/console/sessions/any')]
+  const policies = answers.map(({ headers }) => headers.get('content-security-policy') ?? '')
+  expect(new Set(policies).size).toBe(2)
+  for (const [at, answer] of answers.entries()) {
+    expect(policies[at]).toContain("default-src 'none'; script-src 'self'; style-src 'self' 'nonce-")
+    const html = await answer.text()
+    expect(html).toContain('src="/console/assets/')
+    expect(html).not.toContain('"./')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+  }
+  await server.close()
+})
+
+test('the server serves the files of the page as immutable, and no others', async (ctx) => {
+  if (!isBuilt) ctx.skip('the console is not built')
+  const server = opened()
+  const answer = await get(server, `/console/assets/${page.assets[0]}`)
+  expect(answer.headers.get('cache-control')).toContain('immutable')
+  for (const path of ['..%2findex.html', '%2e%2e%2f..%2fpackage.json', 'other.js']) {
+    expect((await get(server, `/console/assets/${path}`)).status).toBe(404)
+  }
+  await server.close()
+})
+
+test('the page loads at most 190 kB of compressed JavaScript', (ctx) => {
+  if (!isBuilt) ctx.skip('the console is not built')
+  const scripts = page.assets.filter((name) => name.endsWith('.js'))
+  const sizes = scripts.map((name) => gzipSync(readFileSync(new URL(`assets/${name}`, page.root))).length)
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(190_000)
+})
+
+test('a server with a console and without authentication answers only requests with its token', async () => {
+  const server = opened()
+  expect(server.consolePath).toBe(`/console/#t=${token}`)
+  expect((await get(server, '/api/agent/sessions')).status).toBe(401)
+  expect((await get(server, '/api/agent/sessions', { authorization: 'Bearer wrong' })).status).toBe(401)
+  expect((await get(server, '/api/agent/sessions', { authorization: `Bearer ${token}` })).status).toBe(200)
+  await server.close()
+})
+
+test('a server whose page is missing says what to install', async () => {
+  const store = memoryStore()
+  const agent = createAgent({ name: 'desk', model: scriptedModel([{ text: 'ok' }]), store })
+  const missing = { root: new URL('file:///missing/'), assets: [] }
+  const server = createServer({ agents: [agent], store, console: { page: missing } })
+  const answer = await get(server, '/console/')
+  expect(answer.status).toBe(501)
+  expect(await answer.text()).toContain('npm install @provost/console')
+  await server.close()
+})
+
+const folders = (process.env['PATH'] ?? '').split(delimiter)
+const browser = folders.map((folder) => join(folder, 'chromium')).find(existsSync)
+const full = process.env['PROVOST_TEST_FULL'] === '1'
+
+test.runIf(full && browser !== undefined && isBuilt)(
+  'in a browser a person reads hostile text as text, approves a call, and the page breaks no policy (needs chromium)',
+  async () => {
+    const listening = await serve(opened(), { port: 0 })
+    const answer = await fetch(`${listening.url}/api/agent/execute`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ input: `Refund ${hostile}` }),
+    })
+    await answer.text()
+    const { chromium } = await import('playwright-core')
+    const running = await chromium.launch({ executablePath: browser ?? '', args: ['--no-sandbox', '--disable-gpu'] })
+    const pictures = process.env['PROVOST_TEST_PICTURES']
+    try {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const context = await running.newContext({ colorScheme, viewport: { width: 390, height: 844 } })
+        const tab = await context.newPage()
+        const problems: string[] = []
+        tab.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+        tab.on('pageerror', (error) => problems.push(String(error)))
+        tab.on('request', (request) => {
+          const isOwn = request.url().startsWith(listening.url) || request.url().startsWith('data:')
+          if (!isOwn) problems.push(request.url())
+        })
+        await tab.goto(listening.consoleUrl ?? '')
+        await tab.waitForSelector('.row')
+        expect(tab.url()).not.toContain(token)
+        if (pictures) await tab.screenshot({ path: join(pictures, `sessions-${colorScheme}.png`) })
+        await tab.locator('.row').press('Enter')
+        await tab.waitForSelector('.turn.assistant')
+        expect(await tab.locator('.talk').innerText()).toContain('<img src=x onerror=alert(1)> \\u202egnp.exe')
+        expect(await tab.locator('.talk img, .talk a').count()).toBe(0)
+        if (pictures) await tab.screenshot({ path: join(pictures, `talk-${colorScheme}.png`) })
+        if (colorScheme === 'dark') {
+          await tab.getByRole('button', { name: 'Approve this call' }).click()
+          await tab.waitForFunction("document.querySelector('.talk').innerText.includes('It is done.')")
+          if (pictures) await tab.screenshot({ path: join(pictures, 'approved.png') })
+        }
+        expect(await tab.evaluate('document.documentElement.scrollWidth > innerWidth')).toBe(false)
+        expect(problems).toEqual([])
+        await context.close()
+      }
+    } finally {
+      await running.close()
+      await listening.close()
+    }
+  },
+)
