@@ -510,6 +510,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     crashAt: { unchecked: 'The moment is a number or a name.' },
     effectFile: 'no options',
     effectServer: [(more) => testing.effectServer({ knowsKeys: true, ...more })],
+    engineConformance: { unchecked: port },
     findPostgres: 'no options',
     findRestate: 'no options',
     freePorts: 'no options',

@@ -6,8 +6,6 @@ import { badRequest } from '../http/request-error.ts'
 import { checkLog } from './child-logs.ts'
 import { isChild } from './log-walk.ts'
 
-const mostRows = 10_000
-
 /** What to read of a session's index. */
 interface IndexRange {
   readonly sessionId: string

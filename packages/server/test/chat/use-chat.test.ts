@@ -464,13 +464,13 @@ describe('a file', () => {
   test('whose type the browser does not know is a file of bytes', async () => {
     const server = serverOf(texts('first'))
     const page = pageOf(server, 'c')
-    const url = `data:application/octet-stream;base64,${Buffer.from('x').toString('base64')}`
-    await page.sendMessage({ text: 'look', files: [{ type: 'file', mediaType: '', filename: 'a.xyz', url }] })
+    const bytes = `data:application/octet-stream;base64,${Buffer.from('x').toString('base64')}`
+    await page.sendMessage({ text: 'look', files: [{ type: 'file', mediaType: '', filename: 'a.xyz', url: bytes }] })
     expect((await history(server, 'c'))[0]?.parts[0]).toEqual({
       type: 'file',
       mediaType: 'application/octet-stream',
       filename: 'a.xyz',
-      url,
+      url: bytes,
     })
   })
 })
