@@ -33,6 +33,8 @@ export const attr = {
   instructions: 'gen_ai.system_instructions',
   errorType: 'error.type',
   mcpMethod: 'mcp.method.name',
+  mcpVersion: 'mcp.protocol.version',
+  mcpSession: 'mcp.session.id',
   rpcRequestId: 'jsonrpc.request.id',
   networkTransport: 'network.transport',
   httpMethod: 'http.request.method',

@@ -37,6 +37,8 @@ const knownMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT',
  * starts are recorded under its span, and the span continues the trace of the caller's `traceparent`. It ends with the
  * last byte of the response, so that a stream is one span. Queries, headers and bodies are never recorded.
  *
+ * A request of an MCP client, which names its method in a header, has a span by the MCP conventions below that of HTTP.
+ *
  * Leave it out where the HTTP instrumentation of OpenTelemetry is registered: it records the same spans.
  *
  * @throws ProvostError `unknown-option`
@@ -73,6 +75,9 @@ export function traceRequests<Rest extends readonly unknown[]>(
       }
       const title = known === '_OTHER' ? 'HTTP' : known
       const span = tracer.startSpan(title, { kind: SpanKind.SERVER, attributes })
+      const below = withSpan(context.active(), span)
+      const named = mcpOf(request.headers)
+      const mcp = named && tracer.startSpan(named.title, { kind: SpanKind.SERVER, attributes: named.attributes }, below)
       const started = performance.now()
       const end = (status: number | undefined, error?: string): void => {
         const route = options.route?.(request)
@@ -83,12 +88,14 @@ export function traceRequests<Rest extends readonly unknown[]>(
           ...(error !== undefined && { [attr.errorType]: error }),
         }
         span.setAttributes(outcome)
+        if (error !== undefined) mcp?.setAttribute(attr.errorType, error).setStatus({ code: SpanStatusCode.ERROR })
+        mcp?.end()
         if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR })
         span.end()
         histogram().record((performance.now() - started) / 1_000, { ...measured, ...outcome })
       }
       try {
-        const response = await context.with(withSpan(context.active(), span), () => handle(request, ...rest))
+        const response = await context.with(mcp ? withSpan(below, mcp) : below, () => handle(request, ...rest))
         return followBody(response, span, end)
       } catch (thrown) {
         end(undefined, codeOf(thrown instanceof Error ? thrown.name : undefined))
@@ -98,6 +105,31 @@ export function traceRequests<Rest extends readonly unknown[]>(
 }
 
 const longestPath = 256
+
+/** What the headers of an MCP client may say: words of the protocol, and names of tools. */
+const word = /^[\w./:-]{1,128}$/
+
+/** Returns the span of an MCP request; undefined for any other. */
+function mcpOf(headers: Headers): { readonly title: string; readonly attributes: Attributes } | undefined {
+  const read = (name: string): string | undefined => {
+    const value = headers.get(name)
+    return value !== null && word.test(value) ? value : undefined
+  }
+  const method = read('mcp-method')
+  if (method === undefined) return undefined
+  const [tool, version, session] = [read('mcp-name'), read('mcp-protocol-version'), read('mcp-session-id')]
+  const isCall = method === 'tools/call'
+  return {
+    title: isCall && tool !== undefined ? `${method} ${tool}` : method,
+    attributes: {
+      [attr.mcpMethod]: method,
+      [attr.networkTransport]: 'tcp',
+      ...(version !== undefined && { [attr.mcpVersion]: version }),
+      ...(session !== undefined && { [attr.mcpSession]: session }),
+      ...(isCall && { [attr.operation]: 'execute_tool', ...(tool !== undefined && { [attr.toolName]: tool }) }),
+    },
+  }
+}
 
 /** Returns the response with a body that ends the span. */
 function followBody(

@@ -83,6 +83,33 @@ describe('a request has a span', () => {
     expect(JSON.stringify(span)).not.toContain('text of the error')
   })
 
+  it('of an MCP client, with its call below it and the run below that', async () => {
+    const { tracer, take } = collectSpans()
+    const { agent } = traced([doneStep], {}, { tracer })
+    const fetch = traceRequests(async () => new Response((await agent.run('go')).text), { tracer })
+    const headers = { 'mcp-method': 'tools/call', 'mcp-name': 'desk', 'mcp-protocol-version': '2026-07-28' }
+    await (await fetch(new Request(url, { method: 'POST', headers }))).text()
+    const [request, call, run] = take()
+    expect(call).toMatchObject({ name: 'tools/call desk', kind: 'server', parentId: request?.spanId })
+    expect(call?.attributes).toEqual({
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'desk',
+      'mcp.method.name': 'tools/call',
+      'mcp.protocol.version': '2026-07-28',
+      'network.transport': 'tcp',
+    })
+    expect(run).toMatchObject({ name: 'invoke_agent desk', parentId: call?.spanId })
+  })
+
+  it.for(['tools/call\u00e9', 'x'.repeat(200), '<script>'])(
+    'of a client that sends %s as its MCP method, as of any other',
+    async (method) => {
+      const { fetch, take } = collected(() => new Response('ok'))
+      await (await fetch(new Request(url, { headers: { 'mcp-method': method } }))).text()
+      expect(take()).toHaveLength(1)
+    },
+  )
+
   it('in the trace of its caller, with the run that it starts below it', async () => {
     const { tracer, take } = collectSpans()
     const { agent } = traced([doneStep], {}, { tracer })
