@@ -253,7 +253,7 @@ export const summaryChecks: readonly CheckDraft[] = [
     assert.deepEqual((await store.summaries.changes(next.mark)).sessions, [])
   }),
   summaryCheck('a deleted session has no summary, and one of the same name starts anew', async (store) => {
-    await write(store, 's', asking(100, 'a'))
+    await write(store, 's', [started('a-start', { at: 100 }), waiting(104, 'a', 'a')])
     await store.delete('s')
     assert.deepEqual(await idsIn(store), [])
     assert.deepEqual(await tokensIn(store), [])
