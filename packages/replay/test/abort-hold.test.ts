@@ -16,8 +16,8 @@ import { z } from 'zod'
 
 const input = z.object({})
 const hold: AbortOptions = { onPendingApprovals: 'hold' }
-/** Repetitions from each place: a race shows in some of many runs only. All of them are 200 for each agent. */
-const times = process.env['PROVOST_TEST_FULL'] === '1' ? 34 : 1
+/** Repetitions from each place: a race shows in some of many runs only. All of them are 72 for each agent. */
+const times = process.env['PROVOST_TEST_FULL'] === '1' ? 12 : 1
 
 /** What the tools have done. */
 interface Deeds {

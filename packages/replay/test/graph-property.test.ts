@@ -349,7 +349,7 @@ test('runs end, usage adds up, events lead to the root, histories are well forme
       },
     ),
     {
-      numRuns: full ? 300 : 4,
+      numRuns: full ? 120 : 4,
       ...(seed !== undefined && { seed }),
       // A run that hangs is told with its graph, and a machine that is slow tries less.
       timeout: 60_000,

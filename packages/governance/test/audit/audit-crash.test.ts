@@ -85,7 +85,7 @@ describe('an audit of a run that several drivers continue', () => {
       fc.asyncProperty(deaths, async (plan) => {
         expect(await problemsAfter(plan)).toEqual([])
       }),
-      { numRuns: full ? 300 : 5 },
+      { numRuns: full ? 100 : 5 },
     )
   })
 })

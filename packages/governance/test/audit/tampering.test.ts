@@ -483,7 +483,7 @@ test('any single change, removal or swap of a linked entry is found', () => {
       fc.pre(broken !== undefined)
       expect(codes(broken)).not.toEqual([])
     }),
-    { numRuns: full ? 3_000 : 150 },
+    { numRuns: full ? 1_200 : 150 },
   )
 })
 

@@ -193,7 +193,7 @@ test('the taint index finds the same in steps as at once, whatever is added mean
       expect(found).toEqual(expected)
       expect(finish(inSteps.inSteps.check({ body: checked }))).toEqual(expected)
     }),
-    { numRuns: full ? 40 : 10 },
+    { numRuns: full ? 15 : 10 },
   )
 })
 

@@ -204,10 +204,10 @@ test(
         }
         cuts += expectCompacted(await entriesOf(store, sessionId))
       }),
-      full ? { numRuns: 400 } : { numRuns: 3, seed: 3 },
+      full ? { numRuns: 150 } : { numRuns: 3, seed: 3 },
     )
     // Otherwise the test has no cases.
-    expect(cuts).toBeGreaterThan(full ? 400 : 3)
+    expect(cuts).toBeGreaterThan(full ? 150 : 3)
   },
 )
 
@@ -249,7 +249,7 @@ test('a run interrupted before or after any append resumes, and no compaction ha
         }
       },
     ),
-    { numRuns: full ? 200 : 2 },
+    { numRuns: full ? 80 : 2 },
   )
 })
 

@@ -15,7 +15,7 @@ import { newFolder } from './folder.ts'
 const script = fileURLToPath(new URL('worker-process.ts', import.meta.url))
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 /** `PROVOST_TEST_KILLS` sets another number, for measurements. */
-const kills = Number(process.env['PROVOST_TEST_KILLS'] ?? (full ? 20 : 1))
+const kills = Number(process.env['PROVOST_TEST_KILLS'] ?? (full ? 10 : 1))
 const stores = full ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const)
 /** Enough work to be in progress at each kill: each worker has a few sessions of a few steps. */
 const steps = full ? Math.max(6, kills * 2) : 4

@@ -1,15 +1,17 @@
 // The other process of a check: node worker-child.js MODULE ARGUMENT OUTSIDE MOMENT
+import { once } from 'node:events'
+
 import { engineDesk } from './engine-desk.ts'
 import type { EngineMoment } from './engine-desk.ts'
 import type { EngineModule } from './subject.ts'
 
 const [module = '', argument = '', outside = '', holds = ''] = process.argv.slice(2)
 
-/** Stops for ever at the moment that the check chose. */
+/** Stops at the moment that the check chose, until the process is stopped and continued. */
 async function hold(moment: EngineMoment): Promise<void> {
   if (moment !== holds) return
   process.stdout.write('reached\n')
-  await new Promise(() => {})
+  await once(process, 'SIGCONT')
 }
 
 const { open }: EngineModule = await import(module)
