@@ -120,7 +120,7 @@ describe('a driver that dies', () => {
         for (const [appended, death] of deaths) await live(world, appended, death)
         await expectSameEnd(world)
       }),
-      { numRuns: full ? 100 : 3 },
+      { numRuns: full ? 40 : 3 },
     )
   })
 })

@@ -404,7 +404,7 @@ test('no text makes a destination the user’s own, whatever surrounds it', asyn
       const outcome = await after(nested ? { rows: [{ note: text }] } : text, mailTo(to), 'Sum up the page, mail it.')
       expect(outcome).not.toBe('ran')
     }),
-    { numRuns: full ? 300 : 6 },
+    { numRuns: full ? 100 : 6 },
   )
 })
 

@@ -112,7 +112,7 @@ test('shadow mode never changes a run: all events are equal except those of gove
       const watched = await eventsOf(play, [dataFlowPolicy({ mode: 'shadow', ...play.policy }), counter])
       expect(watched).toEqual(await eventsOf(play, [defineExtension({ name: 'counter' })]))
     }),
-    full ? { numRuns: 300 } : { numRuns: 12, seed: 3 },
+    full ? { numRuns: 100 } : { numRuns: 12, seed: 3 },
   )
   // The property is empty if the policy never decides anything.
   expect(rows).toBeGreaterThan(3)
