@@ -117,14 +117,14 @@ function mcpOf(headers: Headers): { readonly title: string; readonly attributes:
   }
   const method = read('mcp-method')
   if (method === undefined) return undefined
-  const [tool, version, session] = [read('mcp-name'), read('mcp-protocol-version'), read('mcp-session-id')]
+  const [tool, protocol, session] = [read('mcp-name'), read('mcp-protocol-version'), read('mcp-session-id')]
   const isCall = method === 'tools/call'
   return {
     title: isCall && tool !== undefined ? `${method} ${tool}` : method,
     attributes: {
       [attr.mcpMethod]: method,
       [attr.networkTransport]: 'tcp',
-      ...(version !== undefined && { [attr.mcpVersion]: version }),
+      ...(protocol !== undefined && { [attr.mcpVersion]: protocol }),
       ...(session !== undefined && { [attr.mcpSession]: session }),
       ...(isCall && { [attr.operation]: 'execute_tool', ...(tool !== undefined && { [attr.toolName]: tool }) }),
     },
