@@ -8,7 +8,7 @@ import type { Suite } from '../security/replay/suite.ts'
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
 async function judged(suite: Suite, mode?: 'code-mode'): Promise<readonly Judged[]> {
-  const options = { rounds: full ? 8 : 1, seed: 1, ...(!full && { tasks: 2 }), ...(mode && { mode }) }
+  const options = { rounds: full ? 3 : 1, seed: 1, ...(!full && { tasks: 2 }), ...(mode && { mode }) }
   const all: Judged[] = []
   for await (const one of judge(suite, ownPlans, options)) all.push(one)
   return all
