@@ -1,5 +1,5 @@
 import type { Entry, SessionStore } from '@provost/core'
-import { isRecord } from '@provost/core'
+import { escapePointer, isRecord } from '@provost/core'
 
 import type { CutText, EntriesAnswer, TextAnswer } from '../console-answers/console-answer.ts'
 import { badRequest } from '../http/request-error.ts'
@@ -77,7 +77,7 @@ export function valueAt(value: unknown, pointer: string): unknown {
 
 /** Returns the pointer of a key below another pointer. */
 export function pointerTo(parent: string, key: string | number): string {
-  return `${parent}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
+  return `${parent}/${escapePointer(String(key))}`
 }
 
 /** Returns a copy whose long texts are cut. */
