@@ -1,4 +1,4 @@
-import type { Decisions, Message, PendingWork, RemoteResult } from '@provost/core'
+import type { Decisions, Json, Message, PendingWork, RemoteResult } from '@provost/core'
 import { isRecord, toJson, untrustedLabel } from '@provost/core'
 
 import { badRequest } from '../http/request-error.ts'
@@ -75,6 +75,30 @@ export function answersIn(
   })
   const count = decided.length + answered.length + settled.length + toolResults.length
   return { decisions: { approvals: decided, inputs: answered, uncertain: settled, toolResults }, count }
+}
+
+/** What a run of answers means for the messages of its client. */
+export interface ClientResults {
+  /** Calls whose results the client has sent. */
+  readonly answered: ReadonlySet<string>
+  /** The messages of the client without results of calls that have not run; undefined if there are none of these. */
+  readonly messages: readonly Json[] | undefined
+}
+
+/** Returns which results of a client are real: some write the answer to a question as the result of its call. */
+export function clientResults(
+  input: AgUiInput,
+  { messages }: RunBody,
+  { approvals, remoteCalls, uncertain }: PendingWork,
+): ClientResults {
+  if (input.kind !== 'answers') return { answered: new Set(), messages: undefined }
+  const called = new Set(remoteCalls.map(({ callId }) => callId))
+  const asked = new Set([...approvals, ...uncertain].map(({ callId }) => callId))
+  const isReal = ({ toolCallId }: ThreadMessage): boolean => typeof toolCallId !== 'string' || !asked.has(toolCallId)
+  return {
+    answered: new Set(input.results.map(({ toolCallId }) => String(toolCallId)).filter((id) => called.has(id))),
+    messages: input.results.every(isReal) ? undefined : messages.filter(isReal).map((one) => toJson(one)),
+  }
 }
 
 type Approval = NonNullable<Decisions['approvals']>[number]

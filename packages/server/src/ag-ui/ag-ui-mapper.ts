@@ -17,6 +17,8 @@ export interface AgUiRun {
   readonly isCurrent: boolean
   /** Calls whose results the client has sent. */
   readonly answered: ReadonlySet<string>
+  /** The messages that the client should have instead of its own. */
+  readonly messages?: readonly Json[] | undefined
 }
 
 const isShown = eventFilter(
@@ -25,7 +27,7 @@ const isShown = eventFilter(
 )
 
 /** Converts the events of a turn to those of AG-UI. Every message, call and step is closed before the run is finished. */
-export function createAgUiMapper({ threadId, runId, isCurrent, answered }: AgUiRun): TurnMapper<AgUiEvent> {
+export function createAgUiMapper({ threadId, runId, isCurrent, answered, messages }: AgUiRun): TurnMapper<AgUiEvent> {
   let begun = false
   let finished = false
   let pending: PendingWork = noPendingWork
@@ -39,7 +41,8 @@ export function createAgUiMapper({ threadId, runId, isCurrent, answered }: AgUiR
   const start = (): readonly AgUiEvent[] => {
     if (begun) return []
     begun = true
-    return [{ type: 'RUN_STARTED', threadId, runId }]
+    const first = { type: 'RUN_STARTED', threadId, runId }
+    return messages ? [first, { type: 'MESSAGES_SNAPSHOT', messages }] : [first]
   }
 
   function opened(key: string, first: readonly AgUiEvent[], last: readonly AgUiEvent[]): readonly AgUiEvent[] {

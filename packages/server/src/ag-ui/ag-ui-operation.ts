@@ -15,7 +15,7 @@ import { streamedTurn } from '../turns/read-turn.ts'
 import type { TurnProtocol } from '../turns/turn-response.ts'
 import { userMessage } from '../turns/user-message.ts'
 import type { AgUiInput } from './ag-ui-input.ts'
-import { answersIn, contextOf, readAgUiInput, toolsOf } from './ag-ui-input.ts'
+import { answersIn, clientResults, contextOf, readAgUiInput, toolsOf } from './ag-ui-input.ts'
 import type { AgUiEvent, AgUiRun } from './ag-ui-mapper.ts'
 import { createAgUiMapper } from './ag-ui-mapper.ts'
 import type { RunBody } from './ag-ui-schema.ts'
@@ -75,13 +75,13 @@ export function agUiOperation(setup: OperationSetup): Operation {
           await allow(principal, { kind: 'send', sessionId: live.id })
           await checkSession(host, live, { agent, tools })
         }
-        const begun = await begin(principal, live, body, input)
         const run: AgUiRun = {
           threadId: body.threadId,
           runId: body.runId,
           isCurrent: body.protocolVersion !== undefined,
-          answered: new Set(input.kind === 'answers' ? input.results.map((one) => String(one['toolCallId'])) : []),
+          ...clientResults(input, body, live.session.pending),
         }
+        const begun = await begin(principal, live, body, input)
         if (begun) return streamedTurn({ setup, request, begun, aborts: true, release }, agUiProtocol(run))
         release()
         return settled(run, live.id)

@@ -91,6 +91,28 @@ test('a call that asks is an interrupt; its resume runs the call, and may be sen
   }
 })
 
+test('an answer that the client wrote as the result of its call gives way to the real result', async () => {
+  for (const [approved, text] of [
+    [true, 'refunded 80'],
+    [false, 'The call was not approved.'],
+  ] as const) {
+    const steps = [{ text: 'I refund', toolCalls: [{ name: 'refund', input: { amount: 80 } }] }, { text: 'done' }]
+    const agent = await threadOf(steps, {}, `written-${approved}`)
+    const interrupt = asked((await run(agent, 'refund 80')).outcome)
+    // As CopilotKit does.
+    const toolCallId = interrupt.toolCallId ?? ''
+    agent.addMessage({ id: 'written', role: 'tool', toolCallId, content: JSON.stringify({ approved }) })
+    const resume = [{ interruptId: interrupt.id, status: 'resolved' as const, payload: { approved } }]
+    await run(agent, undefined, { resume })
+    expect(shown(agent)).toEqual([
+      ['user', 'refund 80'],
+      ['assistant', 'I refund'],
+      ['tool', text],
+      ['assistant', 'done'],
+    ])
+  }
+})
+
 test('edited arguments of an approval run instead, and a repeated resume has no effect', async () => {
   const steps = [{ toolCalls: [{ name: 'refund', input: { amount: 80 } }] }, { text: 'done' }]
   const server = serverOf(steps, { approvals: { by: 'requester', mayEdit: true } })
