@@ -9,6 +9,23 @@ const commands: Readonly<Record<Manager, { readonly add: string; readonly execut
   bun: { add: 'bun add', execute: 'bunx' },
 }
 
+/** A file with settings, and its text. */
+interface Settings {
+  readonly file: string
+  readonly text: string
+}
+
+/** What a package manager needs to be told in a project. */
+export const settings: Readonly<Partial<Record<Manager, Settings>>> = {
+  // It ends with an error where an install script is neither allowed nor denied.
+  pnpm: {
+    file: 'pnpm-workspace.yaml',
+    text: '# Nothing needs the install scripts of these packages.\nallowBuilds:\n  esbuild: false\n  sharp: false\n',
+  },
+  // TypeScript 7 finds no packages in its archives. Yarn 1 does not read this file.
+  yarn: { file: '.yarnrc.yml', text: 'nodeLinker: node-modules\n' },
+}
+
 /** The package manager that started this program, which names itself in `npm_config_user_agent`. Default `npm`. */
 export function managerOf(env: NodeJS.ProcessEnv): Manager {
   const [name = ''] = (env['npm_config_user_agent'] ?? '').split('/')
@@ -27,12 +44,23 @@ export function scriptCommand(manager: Manager, script: string): string {
   return `${manager} ${script}`
 }
 
-/** Returns a text whose commands are those of another package manager instead of npm. */
+/** Returns a text whose commands are those of another package manager instead of npm. Comments after them stay in their column. */
 export function commandsIn(text: string, manager: Manager): string {
   if (manager === 'npm') return text
+  return text
+    .split('\n')
+    .map((line) => {
+      const { command = line, comment } = /^(?<command>.*?\S +)(?<comment>(?<=  )# .*)$/.exec(line)?.groups ?? {}
+      const own = translated(command, manager)
+      return comment === undefined ? own : `${own.trimEnd().padEnd(command.length - 1)} ${translated(comment, manager)}`
+    })
+    .join('\n')
+}
+
+function translated(command: string, manager: Exclude<Manager, 'npm'>): string {
   const { add, execute } = commands[manager]
   return (
-    text
+    command
       .replaceAll(/\bnpm install(?= [-\w@{])/g, add)
       .replaceAll(/\bnpm install\b/g, `${manager} install`)
       // Only npm needs `--` before the arguments of a script.

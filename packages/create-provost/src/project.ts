@@ -6,7 +6,7 @@ import { isRecord, ProvostError } from '@provost/core'
 import type { ProviderName, TemplateName } from './choices.ts'
 import { anthropic, providers } from './choices.ts'
 import type { Manager } from './manager.ts'
-import { commandsIn } from './manager.ts'
+import { commandsIn, settings } from './manager.ts'
 
 /** What a user wants. */
 export interface Answers {
@@ -17,7 +17,7 @@ export interface Answers {
   readonly provider: ProviderName
 }
 
-/** Answers, and the package manager whose commands the README of the project has. Default `npm`. */
+/** Answers, and the package manager whose commands the README of the project has, and whose settings. Default `npm`. */
 export interface ProjectOptions extends Answers {
   readonly manager?: Manager
 }
@@ -63,7 +63,10 @@ export async function createProject(options: ProjectOptions): Promise<CreatedPro
     const content = to === 'package.json' ? await manifestOf(text, name, provider) : filled(written, name, provider)
     await writeFile(target, content, { flag: 'wx' })
   }
-  return { directory, name, template, provider, files: files.map(({ to }) => to).toSorted() }
+  const own = settings[manager]
+  if (own) await writeFile(join(directory, own.file), own.text, { flag: 'wx' })
+  const paths = [...files.map(({ to }) => to), ...(own ? [own.file] : [])]
+  return { directory, name, template, provider, files: paths.toSorted() }
 }
 
 /** @throws ProvostError `invalid-option` */

@@ -57,7 +57,7 @@ describe.concurrent('a project', () => {
 
   test('without a provider installs none, and its README says which package to add', async () => {
     await create('--name', 'plain', '--template', 'script', '--no-install')
-    expect(Object.keys(manifest('plain').dependencies)).toEqual(['provost'])
+    expect(Object.keys(manifest('plain').dependencies)).toEqual(['provost', 'zod'])
     expect(readFileSync(join(folder, 'plain/README.md'), 'utf8')).toContain('npm install @ai-sdk/anthropic')
   })
 
@@ -119,17 +119,23 @@ describe.concurrent('invalid arguments end with exit code 2, and name what is wr
 
 describe.concurrent('the commands that a project names are those of the package manager that created it', () => {
   test.each([
-    ['npm', 'npm run dev', 'npm test', 'npx provost runs', ['npm', 'npx']],
-    ['pnpm', 'pnpm dev', 'pnpm test', 'pnpm exec provost runs', ['pnpm']],
-    ['yarn', 'yarn dev', 'yarn test', 'yarn provost runs', ['yarn']],
+    ['npm', 'npm run dev', 'npm test', 'npx provost runs', ['npm', 'npx'], undefined],
+    ['pnpm', 'pnpm dev', 'pnpm test', 'pnpm exec provost runs', ['pnpm'], 'pnpm-workspace.yaml'],
+    ['yarn', 'yarn dev', 'yarn test', 'yarn provost runs', ['yarn'], '.yarnrc.yml'],
     // `bun test` is a test runner of its own.
-    ['bun', 'bun run dev', 'bun run test', 'bunx provost runs', ['bun', 'bunx']],
-  ])('%s', async (manager, develop, check, program, programs) => {
+    ['bun', 'bun run dev', 'bun run test', 'bunx provost runs', ['bun', 'bunx'], undefined],
+  ])('%s', async (manager, develop, check, program, programs, settings) => {
     const args = [join(root, 'src/main.ts'), `by-${manager}`, '--template=next', '--no-install']
     const { out } = await run(folder, { npm_config_user_agent: `${manager}/1.2.3 node/v24.0.0` }, ...args)
     expect(out).toContain(`  cd by-${manager}\n  ${manager} install\n  ${develop}\n  ${check}\n`)
     const readme = readFileSync(join(folder, `by-${manager}`, 'README.md'), 'utf8')
     for (const command of [develop, check, program]) expect(readme).toContain(`\n${command} `)
+    const columns = readme.match(/^.* # (?=then open|the tests|checks|for prod)/gm)?.map((line) => line.indexOf('#'))
+    expect(new Set(columns).size).toBe(1)
+    const own = ['pnpm-workspace.yaml', '.yarnrc.yml'].filter((file) =>
+      filesIn(join(folder, `by-${manager}`)).includes(file),
+    )
+    expect(own).toEqual(settings === undefined ? [] : [settings])
     expect([...new Set(readme.match(/\b(?:npm|npx|pnpm|yarn|bun|bunx)(?= \w)/g))].toSorted()).toEqual(programs)
   })
 })
