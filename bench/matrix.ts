@@ -16,6 +16,7 @@ Usage: npm run matrix -- [options]
   --unbundled   leaves out everything that is built: bundlers, Next, workerd, a browser
   --quick       only this Node, without webpack, Vite, Next, workerd and a browser
   --templates   instead: creates each template of create-provost, tests and starts it, on Node
+  --built       takes the build that is there, instead of building anew from emptied folders
   --write       writes what was tried into the table of docs/runtimes.md; its other cells stay
   --json        one JSON object on stdout, nothing else
   --help        this text
@@ -72,6 +73,7 @@ async function main(): Promise<void> {
       unbundled: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       templates: { type: 'boolean', default: false },
+      built: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -100,7 +102,7 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'provost-matrix-'))
   try {
     say('Packing the packages and installing them in empty folders.')
-    const tarballs = await pack(folder)
+    const tarballs = await pack(folder, values.built)
     const tries = values.templates
       ? await templateTries(folder, tarballs)
       : await applicationTries(folder, tarballs, values)

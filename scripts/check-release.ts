@@ -3,7 +3,7 @@
  *
  * Checks what a release brings to its users: the licences of all packages that they install, and of the libraries that are
  * part of `provost`; the types of each packed package, as each way of importing it finds them; and known vulnerabilities,
- * where the registry answers that question. Needs a build. `--sbom` writes the bill of materials (CycloneDX). Publishes nothing.
+ * where the registry answers that question. Builds anew. `--sbom` writes the bill of materials (CycloneDX). Publishes nothing.
  */
 import { execFile } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
@@ -11,7 +11,8 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 
-import { packAll } from './packed-registry.ts'
+import { thirdParty } from './bundle/third-party.ts'
+import { packAll } from './pack.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
@@ -73,12 +74,14 @@ function isAccepted(expression: string): boolean {
   return plain.split(' OR ').some((choice) => choice.split(' AND ').every((licence) => accepted.has(licence.trim())))
 }
 
-/** Returns the libraries whose licences `provost` passes on, as its packed file lists them: name, version, licence. */
+/** Returns the libraries whose licences a packed file passes on, with their licences. Most packages have no such library. */
 async function passedOn(tarball: string): Promise<readonly (readonly [string, string])[]> {
-  const { stdout } = await run('tar', ['-xOzf', tarball, 'package/dist/THIRD-PARTY.txt'])
+  const { stdout: files } = await run('tar', ['-tzf', tarball])
+  if (!files.split('\n').includes(`package/dist/${thirdParty}`)) return []
+  const { stdout } = await run('tar', ['-xOzf', tarball, `package/dist/${thirdParty}`])
   const found = [...stdout.matchAll(/^(?<library>(?:@[\w.-]+\/)?[\w.-]+ \d\S*) \((?<license>.+)\)$/gmu)]
   const [, stated] = /^This package contains code of (\d+) libraries\.$/mu.exec(stdout) ?? []
-  if (found.length === 0 || found.length !== Number(stated)) throw new Error('THIRD-PARTY.txt is incomplete.')
+  if (found.length === 0 || found.length !== Number(stated)) throw new Error(`${thirdParty} is incomplete.`)
   return found.map(({ groups }) => [groups?.['library'] ?? '', groups?.['license'] ?? ''] as const)
 }
 
@@ -125,11 +128,16 @@ for (const { name, version, license } of refused) console.error(`${name} ${versi
 const folder = mkdtempSync(join(tmpdir(), 'provost-release-'))
 const faults: string[] = []
 try {
-  const tarballs = await packAll(folder)
-  const main = tarballs.find((file) => /^provost-\d/u.test(basename(file)))
-  const libraries = main === undefined ? [] : await passedOn(main)
-  const unfit = libraries.filter(([, license]) => !isAccepted(license))
-  console.log(`Libraries in provost: ${libraries.length}, licences passed on; ${unfit.length} not accepted.`)
+  const packed = await packAll(folder)
+  const tarballs = Object.values(packed)
+  const unfit: (readonly [string, string])[] = []
+  for (const [name, tarball] of Object.entries(packed)) {
+    const libraries = await passedOn(tarball)
+    const refusedHere = libraries.filter(([, license]) => !isAccepted(license))
+    unfit.push(...refusedHere)
+    if (libraries.length > 0)
+      console.log(`Libraries in ${name}: ${libraries.length}, licences passed on; ${refusedHere.length} not accepted.`)
+  }
   const wrong = await wrongTypes(tarballs)
   console.log(`Types: ${tarballs.length} packed packages, ${wrong.length} with problems.`)
   faults.push(...unfit.map((library) => library.join(': ')), ...wrong)

@@ -3,14 +3,16 @@
  *
  * Packs the packages into a folder and serves them as a registry on this machine, until it is stopped. Every other name
  * is redirected to the registry of npm's settings. So `npm create provost` and `npx provost` run before a release as
- * users will run them. Needs a build.
+ * users will run them.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { createReadStream, globSync, readFileSync } from 'node:fs'
+import { createReadStream, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
+
+import { packAll } from './pack.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
@@ -27,12 +29,6 @@ interface Packed {
 export interface PackedRegistry {
   readonly url: string
   close(): Promise<void>
-}
-
-/** Packs all packages into a folder. @returns the paths of the archives. */
-export async function packAll(folder: string): Promise<readonly string[]> {
-  await run('pnpm', ['--filter', './packages/*', '-r', 'pack', '--pack-destination', folder], { cwd: root })
-  return globSync('*.tgz', { cwd: folder }).map((name) => join(folder, name))
 }
 
 async function readPacked(file: string): Promise<Packed> {
@@ -81,7 +77,7 @@ if (import.meta.main) {
     process.stderr.write('Usage: node scripts/packed-registry.ts FOLDER\n')
     process.exitCode = 2
   } else {
-    const { url } = await servePacked(await packAll(folder))
+    const { url } = await servePacked(Object.values(await packAll(folder)))
     process.stdout.write(`${url}\n`)
   }
 }

@@ -1,10 +1,4 @@
-import { execFile } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
-
-const run = promisify(execFile)
-const root = join(import.meta.dirname, '../..')
+import { packAll } from '../../scripts/pack.ts'
 
 /** What came of one check on one runtime. */
 export interface Outcome {
@@ -26,18 +20,10 @@ export type Try = (runtime: Runtime) => Promise<readonly Outcome[]>
 /** Tarballs of the packages of this repository, by name: `file:` specifiers. */
 export type Tarballs = Readonly<Record<string, string>>
 
-/** Packs the packages as for the registry. */
-export async function pack(folder: string): Promise<Tarballs> {
-  await run('pnpm', ['--filter', './packages/*', '-r', 'pack', '--pack-destination', folder], { cwd: root })
-  const tarballs: Record<string, string> = {}
-  for (const manifest of globSync('packages/*/package.json', { cwd: root })) {
-    const { name, version } = JSON.parse(readFileSync(join(root, manifest), 'utf8')) as {
-      name: string
-      version: string
-    }
-    tarballs[name] = `file:${join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)}`
-  }
-  return tarballs
+/** Packs the packages as for the registry. @param built whether the build that is there is taken. */
+export async function pack(folder: string, built: boolean): Promise<Tarballs> {
+  const packed = await packAll(folder, { built })
+  return Object.fromEntries(Object.entries(packed).map(([name, file]) => [name, `file:${file}`]))
 }
 
 /** Packages that would build something when they are installed. What is tried here needs none of it. */

@@ -1,8 +1,23 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
+import type { Plugin } from 'vite'
+
+// @boundaries-ignore a part of the build, as scripts/bundle.ts is
+import { writeNotices } from '../../scripts/bundle/third-party.ts'
+
+/** The page has code of libraries: their licences lie beside it. */
+const notices: Plugin = {
+  name: 'notices',
+  writeBundle(_, bundle) {
+    writeNotices(
+      'dist',
+      Object.values(bundle).flatMap((one) => (one.type === 'chunk' ? Object.keys(one.modules) : [])),
+    )
+  },
+}
 
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), notices],
   // The server writes its own path in place of this.
   base: './',
   resolve: { conditions: ['@provost/source', 'browser', 'module', 'import', 'default'] },

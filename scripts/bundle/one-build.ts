@@ -1,4 +1,4 @@
-import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, rmSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 
@@ -10,14 +10,11 @@ import { inAscii } from './ascii.ts'
 import { throughBarrels } from './barrels.ts'
 import { hidingPeers } from './hidden-peers.ts'
 import { inlineSandbox, isOfThreads } from './inline-sandbox.ts'
-import { librariesOf, noticesOf } from './third-party.ts'
+import { writeNotices } from './third-party.ts'
 import type { Manifest, Part } from './workspace.ts'
 import { entriesOf, readManifest, readParts, root } from './workspace.ts'
 
 const folder = join(root, 'packages/provost')
-
-/** The licences of libraries, in the folder of the build. */
-const thirdParty = 'THIRD-PARTY.txt'
 
 /** Declarations have the other comments. */
 const comments = { legal: true, annotation: true, jsdoc: false }
@@ -181,7 +178,7 @@ export async function buildAll(): Promise<readonly OutputChunk[]> {
   await bundle.close()
   const chunks = output.filter((one) => one.type === 'chunk')
   for (const { modules } of chunks) for (const file of Object.keys(modules)) taken.add(file)
-  writeFileSync(join(folder, 'dist', thirdParty), noticesOf(librariesOf(taken)))
+  writeNotices(join(folder, 'dist'), taken)
   const ofClient = chunks.find(({ fileName }) => fileName.startsWith('chunks/client-'))
   const circular = ofClient?.imports.find((file) => file.startsWith('chunks/agent-'))
   if (circular)

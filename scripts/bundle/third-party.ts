@@ -1,5 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+
+/** The name of the file, in `dist` of a package whose build has code of libraries. */
+export const thirdParty = 'THIRD-PARTY.txt'
 
 /** The folder of the library that a file belongs to; of nested ones the innermost. */
 const inLibrary = /^(?<folder>.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//u
@@ -10,7 +13,7 @@ const notice = /^(?:licen[cs]e|copying|notice)(?:[.-].*)?$/iu
 const withoutText = new Set(['@cfworker/json-schema'])
 
 /** A library whose code is part of a build. */
-export interface Library {
+interface Library {
   readonly name: string
   readonly version: string
   readonly license: string
@@ -25,8 +28,14 @@ interface Manifest {
   readonly author?: string | { readonly name: string }
 }
 
+/** Writes the licences of the libraries that files of a build belong to into its folder, if there are any. */
+export function writeNotices(folder: string, files: Iterable<string>): void {
+  const libraries = librariesOf(files)
+  if (libraries.length > 0) writeFileSync(join(folder, thirdParty), noticesOf(libraries))
+}
+
 /** Returns the libraries that files belong to, by name. Fails where one has no licence text. */
-export function librariesOf(files: Iterable<string>): readonly Library[] {
+function librariesOf(files: Iterable<string>): readonly Library[] {
   const folders = new Set(
     [...files].flatMap((file) => inLibrary.exec(file.replace(/^\0/u, ''))?.groups?.['folder'] ?? []),
   )
@@ -41,7 +50,7 @@ function libraryAt(folder: string): Library {
     .filter((file) => notice.test(file))
     .map((file) => readFileSync(join(folder, file), 'utf8').trim())
   if (texts.length === 0) {
-    if (!withoutText.has(name)) throw new Error(`${name} ${version} becomes part of provost, and has no licence text.`)
+    if (!withoutText.has(name)) throw new Error(`${name} ${version} becomes part of a build, and has no licence text.`)
     const by = typeof author === 'string' ? author : author?.name
     texts.push(
       `The package has no licence text. Its manifest names the licence ${license}${by ? ` and the author ${by}` : ''}.`,
@@ -51,7 +60,7 @@ function libraryAt(folder: string): Library {
 }
 
 /** The file that passes on the licences of libraries. */
-export function noticesOf(libraries: readonly Library[]): string {
+function noticesOf(libraries: readonly Library[]): string {
   const parts = libraries.map(({ name, version, license, text }) => `${name} ${version} (${license})\n\n${text}\n`)
   return [`This package contains code of ${libraries.length} libraries.\n`, ...parts].join(`\n${'-'.repeat(80)}\n\n`)
 }
