@@ -31,7 +31,7 @@ export interface DecisionService {
    */
   openToDecide(principal: Principal, id: string): Promise<ReachedSession>
   /**
-   * Opens a session to read it: the principal's own, or for an operator any session that `authorize` permits.
+   * Opens a session to read it: the principal's own, or any session for a principal that decides or operates, if `authorize` permits it.
    *
    * @throws HttpError 403, 404
    */
@@ -77,6 +77,12 @@ export function createDecisionService({ host, approver, authorized, allow }: Dec
     }
   }
 
+  /** Whether a principal may read the sessions of others, as in the console. The role `view` reads only there, where secrets are withheld. */
+  async function readsOthers(principal: Principal): Promise<boolean> {
+    const held = await approver.roleOf(principal)
+    return held !== undefined && held.role !== 'view' && (authorized || !held.needsAuthorize)
+  }
+
   /**
    * Reads a session for its own principal, or for an operator that `authorize` permits.
    *
@@ -93,8 +99,7 @@ export function createDecisionService({ host, approver, authorized, allow }: Dec
     try {
       found = await look(principal)
     } catch (refused) {
-      // Without `authorize`, operators may not read other principals' sessions.
-      if (!isCode(refused, 'unknown-session') || !authorized || !(await approver.isOperator(principal))) throw refused
+      if (!isCode(refused, 'unknown-session') || !(await readsOthers(principal))) throw refused
       const owner = await ownership(host.store, id)
       if (!owner) throw refused
       requester = owner.principal

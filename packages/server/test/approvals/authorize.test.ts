@@ -87,4 +87,12 @@ describe('a session of another principal', () => {
     expect((await ask(server, `/api/agent/session/${id}`, { as, method: 'DELETE' })).status).toBe(404)
     expect((await ask(server, `/api/agent/session/${id}/steer`, { as, body: { input: 'x' } })).status).toBe(404)
   })
+
+  test.each([
+    ['decide', 200],
+    ['view', 404],
+  ] as const)('with the role %s and without authorize answers %i, as the console does', async (role, status) => {
+    const { server, id } = await asked({ operator: ({ id: name }) => (name === 'olga' ? role : undefined) })
+    expect((await ask(server, `/api/agent/session/${id}`, { as: 'olga' })).status).toBe(status)
+  })
 })
