@@ -4,16 +4,20 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 
 import { Frame } from './frame/frame.tsx'
+import { PageOf } from './frame/page-of.tsx'
 import { startKeys } from './keys/key-map.ts'
 import { Empty, Failure } from './look/states.tsx'
 import { startTheme } from './look/theme.ts'
+import { readListSearch } from './sessions/session-filter.tsx'
 import { SessionList } from './sessions/session-list.tsx'
-import { Talk } from './talk/talk.tsx'
+import { SessionPage, ToView } from './sessions/session-page.tsx'
+import { readViewSearch } from './sessions/session-view.ts'
+import { pageViews, sessionViews } from './views.ts'
 import { mountPath, takeToken } from './wire/connection.ts'
 import { queries } from './wire/queries.ts'
 
 const root = createRootRoute({
-  component: Frame,
+  component: () => <Frame pages={pageViews} />,
   notFoundComponent: () => (
     <main>
       <Empty title="The console has no such view." />
@@ -25,7 +29,7 @@ const root = createRootRoute({
     </main>
   ),
 })
-const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+const [firstView] = sessionViews
 
 const router = createRouter({
   basepath: mountPath,
@@ -35,12 +39,20 @@ const router = createRouter({
       getParentRoute: () => root,
       path: '/sessions',
       component: SessionList,
-      validateSearch: ({ q, status }): { q?: string | undefined; status?: string | undefined } => ({
-        q: text(q),
-        status: text(status),
-      }),
+      validateSearch: readListSearch,
     }),
-    createRoute({ getParentRoute: () => root, path: '/sessions/$id', component: Talk }),
+    createRoute({
+      getParentRoute: () => root,
+      path: '/sessions/$id',
+      component: () => <ToView view={firstView.id} />,
+    }),
+    createRoute({
+      getParentRoute: () => root,
+      path: '/sessions/$id/$view',
+      component: () => <SessionPage views={sessionViews} />,
+      validateSearch: readViewSearch,
+    }),
+    createRoute({ getParentRoute: () => root, path: '/$page', component: () => <PageOf pages={pageViews} /> }),
   ]),
 })
 

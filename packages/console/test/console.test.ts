@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 
 import { createAgent } from '@provost/agent'
@@ -11,6 +10,8 @@ import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+
+import { inBrowser, looks, openTab, whyNoBrowser } from './browser.ts'
 
 const token = 'a-token-of-the-tests'
 const isBuilt = page.assets.length > 0
@@ -90,56 +91,39 @@ test('a server whose page is missing says what to install', async () => {
   await server.close()
 })
 
-const folders = (process.env['PATH'] ?? '').split(delimiter)
-const browser = folders.map((folder) => join(folder, 'chromium')).find(existsSync)
-const full = process.env['PROVOST_TEST_FULL'] === '1'
-
-test.runIf(full && browser !== undefined && isBuilt)(
-  'in a browser a person reads hostile text as text, approves a call, and the page breaks no policy (needs chromium)',
-  async () => {
-    const listening = await serve(opened(), { port: 0 })
-    const answer = await fetch(`${listening.url}/api/agent/execute`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: JSON.stringify({ input: `Refund ${hostile}` }),
-    })
-    await answer.text()
-    const { chromium } = await import('playwright-core')
-    const running = await chromium.launch({ executablePath: browser ?? '', args: ['--no-sandbox', '--disable-gpu'] })
-    const pictures = process.env['PROVOST_TEST_PICTURES']
-    try {
-      for (const colorScheme of ['light', 'dark'] as const) {
-        const context = await running.newContext({ colorScheme, viewport: { width: 390, height: 844 } })
-        const tab = await context.newPage()
-        const problems: string[] = []
-        tab.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
-        tab.on('pageerror', (error) => problems.push(String(error)))
-        tab.on('request', (request) => {
-          const isOwn = request.url().startsWith(listening.url) || request.url().startsWith('data:')
-          if (!isOwn) problems.push(request.url())
-        })
-        await tab.goto(listening.consoleUrl ?? '')
-        await tab.waitForSelector('.row')
-        expect(tab.url()).not.toContain(token)
-        if (pictures) await tab.screenshot({ path: join(pictures, `sessions-${colorScheme}.png`) })
-        await tab.locator('.row').press('Enter')
-        await tab.waitForSelector('.turn.assistant')
-        expect(await tab.locator('.talk').innerText()).toContain('<img src=x onerror=alert(1)> \\u202egnp.exe')
-        expect(await tab.locator('.talk img, .talk a').count()).toBe(0)
-        if (pictures) await tab.screenshot({ path: join(pictures, `talk-${colorScheme}.png`) })
-        if (colorScheme === 'dark') {
-          await tab.getByRole('button', { name: 'Approve this call' }).click()
-          // Not a function in the page: its policy forbids the evaluation of strings.
-          await tab.locator('.talk', { hasText: 'It is done.' }).waitFor()
-          if (pictures) await tab.screenshot({ path: join(pictures, 'approved.png') })
+test('in a browser a person reads hostile text as text, approves a call, and the page breaks no policy', async (ctx) => {
+  const missing = whyNoBrowser(page.assets)
+  if (missing !== undefined) return ctx.skip(missing)
+  const listening = await serve(opened(), { port: 0 })
+  const answer = await fetch(`${listening.url}/api/agent/execute`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify({ input: `Refund ${hostile}` }),
+  })
+  await answer.text()
+  try {
+    await inBrowser(async (browser) => {
+      for (const look of looks) {
+        const tab = await openTab(browser, listening.consoleUrl ?? '', look)
+        await tab.page.locator('.row').first().waitFor()
+        expect(tab.page.url()).not.toContain(token)
+        await tab.picture('sessions')
+        await tab.expectFine()
+        await tab.page.locator('.row').first().press('Enter')
+        await tab.page.locator('.turn.assistant').first().waitFor()
+        expect(await tab.page.locator('.talk').innerText()).toContain('<img src=x onerror=alert(1)> \\u202egnp.exe')
+        expect(await tab.page.locator('.talk img, .talk a').count()).toBe(0)
+        await tab.picture('talk')
+        await tab.expectFine()
+        if (look === looks.at(-1)) {
+          await tab.page.getByRole('button', { name: 'Approve this call' }).click()
+          await tab.page.locator('.talk', { hasText: 'It is done.' }).waitFor()
+          await tab.picture('approved')
         }
-        expect(await tab.evaluate('document.documentElement.scrollWidth > innerWidth')).toBe(false)
-        expect(problems).toEqual([])
-        await context.close()
+        await tab.context.close()
       }
-    } finally {
-      await running.close()
-      await listening.close()
-    }
-  },
-)
+    })
+  } finally {
+    await listening.close()
+  }
+})

@@ -1,26 +1,35 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 
 import { useKeys } from '../keys/key-map.ts'
 import { Icon } from '../look/icon.tsx'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { useTheme } from '../look/theme.ts'
 import { hasToken } from '../wire/connection.ts'
-import { sessionsQuery } from '../wire/queries.ts'
+import { startFeed } from '../wire/feed.ts'
+import { accessQuery, feedInto, queries } from '../wire/queries.ts'
 import { KeyHelp } from './key-help.tsx'
 import { LiveDot } from './live-dot.tsx'
+import type { PageView } from './page-view.ts'
 import { TokenPrompt } from './token-prompt.tsx'
 
 /** What surrounds all views. */
-export function Frame(): ReactNode {
+export function Frame({ pages }: { readonly pages: readonly PageView[] }): ReactNode {
   const [helps, setHelps] = useState(false)
   const [theme, changeTheme] = useTheme()
-  const { data, error } = useQuery(sessionsQuery)
+  const access = useQuery(accessQuery)
   const navigate = useNavigate()
+  const hasAccess = access.data !== undefined
+  useEffect(() => (hasAccess ? startFeed(feedInto(queries)) : undefined), [hasAccess])
   useKeys('Everywhere', [
-    { key: 'g s', does: 'go to the sessions', run: () => void navigate({ to: '/sessions' }) },
+    { key: 'g s', does: 'go to Sessions', run: () => void navigate({ to: '/sessions' }) },
+    ...pages.map(({ id, name, key }) => ({
+      key: `g ${key}`,
+      does: `go to ${name}`,
+      run: () => void navigate({ to: '/$page', params: { page: id } }),
+    })),
     { key: '?', does: 'show all keys', run: () => setHelps(true) },
   ])
   return (
@@ -34,9 +43,14 @@ export function Frame(): ReactNode {
         </Link>
         <nav aria-label="Views">
           <Link to="/sessions">Sessions</Link>
+          {pages.map(({ id, name }) => (
+            <Link key={id} to="/$page" params={{ page: id }}>
+              {name}
+            </Link>
+          ))}
         </nav>
         <span className="grow" />
-        {data && <LiveDot />}
+        {hasAccess && <LiveDot />}
         <button type="button" className="quiet" onClick={() => setHelps(true)} aria-label="Keys">
           <kbd>?</kbd>
         </button>
@@ -44,13 +58,13 @@ export function Frame(): ReactNode {
           <Icon name={theme === 'dark' ? 'moon' : 'sun'} />
         </button>
       </header>
-      {data ? <Outlet /> : <Gate error={error} />}
+      {hasAccess ? <Outlet /> : <Gate error={access.error} />}
       {helps && <KeyHelp onClose={() => setHelps(false)} />}
     </>
   )
 }
 
-/** What is shown until the server has answered. */
+/** What is shown until the server has told what the principal may do. */
 function Gate({ error }: { readonly error: Error | null }): ReactNode {
   const status = error && 'status' in error ? error.status : undefined
   if (status === 401) return <TokenPrompt wasRefused={hasToken()} />
@@ -59,8 +73,11 @@ function Gate({ error }: { readonly error: Error | null }): ReactNode {
       {!error && <Loading />}
       {error && status !== 403 && <Failure error={error} />}
       {error && status === 403 && (
-        <Empty title="You have no right to list sessions.">
-          <p>{error.message} Ask the operator of the server to permit it.</p>
+        <Empty title="You have no right to use this console.">
+          <p>
+            {error.message} Ask the operator of the server for the role <code>view</code>, <code>decide</code> or{' '}
+            <code>operate</code>: the <code>operator</code> function of <code>createServer</code> returns it.
+          </p>
         </Empty>
       )}
     </main>

@@ -1,21 +1,20 @@
-import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 
 import { Ago } from '../look/ago.tsx'
-import { sessionsQuery } from '../wire/queries.ts'
+import { useLiveness } from '../wire/feed.ts'
 
 /** Whether the page follows the server, in a dot and in words. */
 export function LiveDot(): ReactNode {
-  const { error, dataUpdatedAt } = useQuery(sessionsQuery)
+  const liveness = useLiveness()
   return (
-    <span className={`live ${error ? 'stale' : 'on'}`} role="status">
+    <span className={`live ${liveness.kind}`} role="status">
       <span className="dot" aria-hidden />
-      {error ? (
+      {liveness.kind === 'stale' ? (
         <span>
-          last word <Ago at={dataUpdatedAt} />
+          last word <Ago at={liveness.since} />
         </span>
       ) : (
-        'live'
+        liveness.kind
       )}
     </span>
   )

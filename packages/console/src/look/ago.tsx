@@ -23,7 +23,7 @@ function subscribe(listener: () => void): () => void {
 }
 
 /** The present time, once a second. */
-function useNow(): number {
+export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now)
 }
 
@@ -33,6 +33,16 @@ export function Ago({ at }: { readonly at: number }): ReactNode {
   return (
     <time className="dim" dateTime={new Date(at).toISOString()} title={moment(at)}>
       {age < 5_000 ? 'now' : duration(age)}
+    </time>
+  )
+}
+
+/** The time until a deadline. */
+export function Until({ at }: { readonly at: number }): ReactNode {
+  const left = at - useNow()
+  return (
+    <time className={left < 60_000 ? 'hot' : 'dim'} dateTime={new Date(at).toISOString()} title={moment(at)}>
+      {left > 0 ? `expires in ${duration(left)}` : 'expired'}
     </time>
   )
 }

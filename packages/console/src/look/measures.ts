@@ -15,10 +15,23 @@ export function duration(ms: number): string {
 }
 
 const numbers = new Intl.NumberFormat('en')
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
 /** Returns a count with separators. */
 export function count(value: number): string {
   return numbers.format(value)
+}
+
+/** Returns a large count in few characters: `1.2K`. */
+export function brief(value: number): string {
+  return value < 10_000 ? numbers.format(value) : compact.format(value)
+}
+
+/** Returns US dollars. An unknown price is not a price of 0. */
+export function dollars(cost: number, unpriced = false): string {
+  if (unpriced && cost === 0) return 'unpriced'
+  const text = cost === 0 ? '$0' : cost < 0.01 ? `$${cost.toPrecision(2)}` : `$${cost.toFixed(2)}`
+  return unpriced ? `${text} and unpriced` : text
 }
 
 const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })

@@ -1,42 +1,52 @@
-import type { SessionRow } from '@provost/client'
-import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useVirtualizer } from '@tanstack/react-virtual'
 import type { ReactNode } from 'react'
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 
 import { useKeys } from '../keys/key-map.ts'
-import { Ago } from '../look/ago.tsx'
-import { count } from '../look/measures.ts'
-import { Empty, Failure } from '../look/states.tsx'
-import { Words } from '../look/words.tsx'
+import { Empty, Failure, Loading } from '../look/states.tsx'
 import { apiUrl } from '../wire/connection.ts'
-import { mostSessions, sessionsQuery } from '../wire/queries.ts'
-import { StatusMark } from './status-mark.tsx'
+import type { SessionFilter } from '../wire/console-api.ts'
+import { sessionsQuery } from '../wire/queries.ts'
+import { FilterBar } from './session-filter.tsx'
+import { SessionRow } from './session-row.tsx'
 
-const statuses = ['idle', 'running', 'suspended', 'failed', 'closed', 'quarantined']
-const step = 100
+/** Height of a row until it is measured. */
+const rowHeight = 57
+/** Rows before the end at which the next page is read. */
+const ahead = 30
 
-/** Your sessions, the last changed first. */
+/** All sessions that the principal may see, the last changed first. */
 export function SessionList(): ReactNode {
-  const { q = '', status = '' } = useSearch({ from: '/sessions' })
+  const filter = useSearch({ from: '/sessions' })
   const navigate = useNavigate()
-  const list = useRef<HTMLUListElement>(null)
+  const box = useRef<HTMLDivElement>(null)
   const field = useRef<HTMLInputElement>(null)
-  const [shown, setShown] = useState(step)
-  const { data = [], error } = useQuery(sessionsQuery)
-  const rows = data.filter((one) => `${one.id} ${one.agent}`.includes(q) && (status === '' || one.status === status))
-  const narrow = (filter: { q?: string; status?: string }): void => {
-    const next = { q, status, ...filter }
-    void navigate({
-      to: '/sessions',
-      search: { q: next.q || undefined, status: next.status || undefined },
-      replace: true,
-    })
-  }
+  const found = useInfiniteQuery(sessionsQuery(filter))
+  const rows = found.data?.pages.flatMap(({ sessions }) => sessions) ?? []
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (at) => rows[at]?.id ?? at,
+    overscan: 8,
+  })
+  const shown = virtual.getVirtualItems()
+  const lastShown = shown.at(-1)?.index ?? 0
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = found
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage && lastShown >= rows.length - ahead) void fetchNextPage()
+  }, [hasNextPage, isFetchingNextPage, lastShown, rows.length])
+  // The row to focus may not be in the page yet.
+  const [current, setCurrent] = useState<string | undefined>()
+  const takesFocus = useRef(false)
   const move = (by: number): void => {
-    const links = [...(list.current?.querySelectorAll<HTMLAnchorElement>('a') ?? [])]
-    const at = links.findIndex((link) => link === document.activeElement)
-    links[Math.max(0, Math.min(links.length - 1, at + by))]?.focus()
+    const at = rows.findIndex(({ id }) => id === current)
+    const next = Math.max(0, Math.min(rows.length - 1, at + by))
+    takesFocus.current = true
+    virtual.scrollToIndex(next)
+    setCurrent(rows[next]?.id)
   }
   useKeys('Sessions', [
     { key: 'j', also: ['ArrowDown'], does: 'next session', run: () => move(1) },
@@ -44,71 +54,58 @@ export function SessionList(): ReactNode {
     { key: '/', does: 'search', run: () => field.current?.focus() },
   ])
   return (
-    <main id="main" tabIndex={-1} className="page">
-      <div className="bar">
-        <h1>Sessions</h1>
-        <input
-          ref={field}
-          type="search"
-          placeholder="Search ids and agents"
-          aria-label="Search ids and agents"
-          maxLength={200}
-          value={q}
-          onChange={({ currentTarget }) => narrow({ q: currentTarget.value })}
-        />
-        <select
-          aria-label="Status"
-          value={status}
-          onChange={({ currentTarget }) => narrow({ status: currentTarget.value })}
-        >
-          <option value="">any status</option>
-          {statuses.map((one) => (
-            <option key={one} value={one}>
-              {one === 'suspended' ? 'waits' : one}
-            </option>
-          ))}
-        </select>
+    <main id="main" tabIndex={-1} className="page list">
+      <FilterBar
+        filter={filter}
+        field={field}
+        change={(part) => void navigate({ to: '/sessions', search: { ...filter, ...part }, replace: true })}
+      />
+      {found.error && <Failure error={found.error} />}
+      {found.isPending && <Loading height={56} />}
+      {found.data && rows.length === 0 && (isFiltered(filter) ? <NoMatch /> : <NoSessions />)}
+      <div className="rows-box" ref={box}>
+        <ul className="rows" aria-label="Sessions, the last changed first" style={{ height: virtual.getTotalSize() }}>
+          {shown.map(({ index, key, start }) => {
+            const session = rows[index]
+            return (
+              session && (
+                <li
+                  key={key}
+                  ref={virtual.measureElement}
+                  data-index={index}
+                  aria-setsize={hasNextPage ? -1 : rows.length}
+                  aria-posinset={index + 1}
+                  style={{ transform: `translateY(${start}px)` }}
+                >
+                  <SessionRow
+                    session={session}
+                    takesFocus={() => takesFocus.current && session.id === current}
+                    focused={() => {
+                      takesFocus.current = false
+                      setCurrent(session.id)
+                    }}
+                  />
+                </li>
+              )
+            )
+          })}
+        </ul>
       </div>
-      {error && <Failure error={error} />}
-      {data.length === 0 && !error && <NoSessions />}
-      {data.length > 0 && rows.length === 0 && <Empty title="No session matches this search." />}
-      {data.length >= mostSessions && (
-        <p className="dim more">The list has the first {count(mostSessions)} sessions.</p>
-      )}
-      <ul className="rows" ref={list} aria-label="Sessions, the last changed first">
-        {rows.slice(0, shown).map((session) => (
-          <Row key={session.id} session={session} />
-        ))}
-      </ul>
-      {rows.length > shown && (
-        <button type="button" className="more" onClick={() => setShown(shown + step)}>
-          Older sessions
-        </button>
-      )}
     </main>
   )
 }
 
-function Row({ session: { id, agent, status, updatedAt } }: { readonly session: SessionRow }): ReactNode {
-  return (
-    <li>
-      <Link to="/sessions/$id" params={{ id }} className="row">
-        <StatusMark status={status} />
-        <strong className="clip">
-          <Words limit={100}>{agent}</Words>
-        </strong>
-        <code className="clip dim">
-          <Words limit={200}>{id}</Words>
-        </code>
-        <Ago at={updatedAt} />
-      </Link>
-    </li>
-  )
+function isFiltered(filter: SessionFilter): boolean {
+  return Object.values(filter).some((value) => value !== undefined)
+}
+
+function NoMatch(): ReactNode {
+  return <Empty title="No session matches this search." />
 }
 
 function NoSessions(): ReactNode {
   return (
-    <Empty title="You have no sessions on this server yet.">
+    <Empty title="This server has no sessions yet.">
       <p>Start a run, and it appears here:</p>
       <pre
         className="block"

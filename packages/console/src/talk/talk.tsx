@@ -1,5 +1,3 @@
-import { useQuery } from '@tanstack/react-query'
-import { useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useLayoutEffect, useRef, useState } from 'react'
 
@@ -7,8 +5,7 @@ import { useKeys } from '../keys/key-map.ts'
 import { Icon } from '../look/icon.tsx'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
-import { StatusMark } from '../sessions/status-mark.tsx'
-import { sessionsQuery } from '../wire/queries.ts'
+import type { SessionViewProps } from '../sessions/session-view.ts'
 import { AnswerForm } from './answer-form.tsx'
 import { ApprovalForm } from './approval-form.tsx'
 import { Composer } from './composer.tsx'
@@ -17,18 +14,7 @@ import { TurnView } from './turn-view.tsx'
 import { useConversation } from './use-conversation.ts'
 
 /** What was said in a session, live, and the means to take part. */
-export function Talk(): ReactNode {
-  const { id } = useParams({ from: '/sessions/$id' })
-  return (
-    <main id="main" tabIndex={-1} className="session">
-      <Conversation key={id} id={id} />
-    </main>
-  )
-}
-
-function Conversation({ id }: { readonly id: string }): ReactNode {
-  const { data: sessions = [] } = useQuery(sessionsQuery)
-  const session = sessions.find((one) => one.id === id)
+export function Talk({ sessionId: id, session }: SessionViewProps): ReactNode {
   const live = useConversation(id, session?.status)
   const { conversation, pending, isRunning, isLoading, error } = live
   const field = useRef<HTMLTextAreaElement>(null)
@@ -36,17 +22,6 @@ function Conversation({ id }: { readonly id: string }): ReactNode {
   const { box, unseen, follow } = useEnd(conversation)
   return (
     <>
-      <div className="session-head">
-        <h1 className="clip">
-          <Words limit={100}>{session?.agent ?? 'Session'}</Words>
-        </h1>
-        <p className="dim facts">
-          {session && <StatusMark status={isRunning ? 'running' : session.status} />}
-          <code className="clip">
-            <Words limit={200}>{id}</Words>
-          </code>
-        </p>
-      </div>
       <div className="talk" ref={box} tabIndex={0} role="log" aria-label="Conversation" aria-busy={isRunning}>
         {isLoading && <Loading height={72} />}
         {error && <Failure error={error} />}

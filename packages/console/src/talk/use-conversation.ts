@@ -31,7 +31,7 @@ export interface LiveConversation {
  */
 export function useConversation(id: string, status: string | undefined): LiveConversation {
   const queries = useQueryClient()
-  const key = ['talk', id]
+  const key = ['session', id, 'talk']
   const view = useQuery({ queryKey: key, queryFn: () => client.session(id).get() })
   const [live, setLive] = useState<Live | undefined>()
   const [isFollowing, setFollowing] = useState(false)

@@ -1,5 +1,5 @@
 import type { Client } from '@provost/client'
-import { createClient } from '@provost/client'
+import { ServerError, createClient } from '@provost/client'
 
 /** Where the server says that it serves the page. */
 const { mount = '', prefix = '' } = document.documentElement.dataset
@@ -33,6 +33,37 @@ export const apiUrl = location.origin + prefix
 
 /** The client of the routes under `/api/agent`. */
 export const client: Client = createClient({ baseUrl: apiUrl, headers })
+
+/** A request to a route that the client does not have. */
+export interface Asking {
+  readonly query?: Readonly<Record<string, string | number | undefined>>
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Sends a request to the API.
+ *
+ * @throws ServerError for an error response; TypeError without a response.
+ */
+export async function ask(path: string, { query = {}, body, headers: more, signal }: Asking = {}): Promise<Response> {
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+  const search = given.length > 0 ? `?${new URLSearchParams(given)}` : ''
+  const response = await fetch(`${apiUrl}${path}${search}`, {
+    headers: { ...headers(), ...more, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  })
+  if (response.ok) return response
+  throw new ServerError(response.status, await response.json().catch(() => undefined))
+}
+
+/** Returns the JSON answer of a route. Its schema is the server's. */
+export async function askJson<T>(path: string, asking?: Asking): Promise<T> {
+  const answer: T = await (await ask(path, asking)).json()
+  return answer
+}
 
 export function hasToken(): boolean {
   return sessionStorage.getItem(tokenKey) !== null

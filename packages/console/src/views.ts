@@ -1,0 +1,11 @@
+import type { PageView } from './frame/page-view.ts'
+import type { SessionView } from './sessions/session-view.ts'
+import { Talk } from './talk/talk.tsx'
+
+/** The views of one session, as its tabs: the first one opens by default. */
+export const sessionViews: readonly [SessionView, ...SessionView[]] = [
+  { id: 'talk', name: 'Talk', key: 't', component: Talk },
+]
+
+/** Pages beside the sessions and the inbox. */
+export const pageViews: readonly PageView[] = []

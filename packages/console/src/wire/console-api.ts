@@ -1,0 +1,102 @@
+import type {
+  AccessAnswer,
+  CompareAnswer,
+  ConsoleStatus,
+  ConsoleWaitsAnswer,
+  CostAnswer,
+  EntriesAnswer,
+  ForkAnswer,
+  ImportAnswer,
+  IndexAnswer,
+  PolicyAnswer,
+  ReplayAnswer,
+  SessionsAnswer,
+  StateAnswer,
+  SystemAnswer,
+  TextAnswer,
+  TraceAnswer,
+} from '@provost/server/console'
+
+import { ask, askJson } from './connection.ts'
+
+/** Which sessions a list has. */
+export interface SessionFilter {
+  readonly q?: string | undefined
+  readonly status?: ConsoleStatus | undefined
+  readonly agent?: string | undefined
+  readonly principal?: string | undefined
+  readonly rule?: string | undefined
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}
+
+/** A range of time, in milliseconds since 1970. */
+export interface TimeRange {
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}
+
+/** A place in a log of a session; the session's own log by default. */
+interface LogPlace {
+  readonly log?: string | undefined
+  readonly offset: number
+  readonly pointer: string
+}
+
+type Signal = AbortSignal | undefined
+
+const root = '/api/console'
+
+function of(id: string): string {
+  return `${root}/session/${encodeURIComponent(id)}`
+}
+
+/**
+ * The routes of the console, one function each. Their answers have the types of the server.
+ *
+ * Each throws ServerError for an error response, and TypeError without a response.
+ */
+export const consoleApi = {
+  access: (signal?: Signal) => askJson<AccessAnswer>(`${root}/access`, { signal }),
+  sessions: (
+    query: SessionFilter & { readonly before?: string | undefined; readonly limit?: number },
+    signal?: Signal,
+  ) => askJson<SessionsAnswer>(`${root}/sessions`, { signal, query: { ...query } }),
+  waits: (query: { readonly after?: string | undefined; readonly limit?: number }, signal?: Signal) =>
+    askJson<ConsoleWaitsAnswer>(`${root}/waits`, { signal, query }),
+  index: (
+    id: string,
+    query: { readonly log?: string | undefined; readonly after?: string | undefined; readonly limit?: number } = {},
+    signal?: Signal,
+  ) => askJson<IndexAnswer>(`${of(id)}/index`, { signal, query }),
+  /** Entries `from` to `to`, both included; at most 200. */
+  entries: (
+    id: string,
+    query: { readonly log?: string | undefined; readonly from: number; readonly to?: number | undefined },
+    signal?: Signal,
+  ) => askJson<EntriesAnswer>(`${of(id)}/entries`, { signal, query }),
+  text: (
+    id: string,
+    query: LogPlace & { readonly start?: number | undefined; readonly end?: number | undefined },
+    signal?: Signal,
+  ) => askJson<TextAnswer>(`${of(id)}/text`, { signal, query: { ...query } }),
+  state: (id: string, query: { readonly log?: string | undefined; readonly at: number }, signal?: Signal) =>
+    askJson<StateAnswer>(`${of(id)}/state`, { signal, query }),
+  /** Where the selected words come from, and where they went. */
+  trace: (id: string, body: LogPlace & { readonly start: number; readonly end: number }, signal?: Signal) =>
+    askJson<TraceAnswer>(`${of(id)}/trace`, { signal, body }),
+  policy: (query: TimeRange & { readonly rule?: string | undefined }, signal?: Signal) =>
+    askJson<PolicyAnswer>(`${root}/policy`, { signal, query: { ...query } }),
+  cost: (query: TimeRange & { readonly by?: CostAnswer['by'] }, signal?: Signal) =>
+    askJson<CostAnswer>(`${root}/cost`, { signal, query: { ...query } }),
+  system: (signal?: Signal) => askJson<SystemAnswer>(`${root}/system`, { signal }),
+  compare: (query: { readonly a: string; readonly b: string }, signal?: Signal) =>
+    askJson<CompareAnswer>(`${root}/compare`, { signal, query }),
+  replay: (id: string) => askJson<ReplayAnswer>(`${of(id)}/replay`, { body: {} }),
+  fork: (id: string, body: { readonly at?: number | undefined }) => askJson<ForkAnswer>(`${of(id)}/fork`, { body }),
+  /** The export as JSON lines; for readers outside, without what they must not see. */
+  export: async (id: string, query: { readonly for?: 'outside' | undefined } = {}, signal?: Signal) =>
+    (await ask(`${of(id)}/export`, { signal, query })).text(),
+  import: (body: { readonly lines: string; readonly id?: string | undefined }) =>
+    askJson<ImportAnswer>(`${root}/import`, { body }),
+} as const
