@@ -76,9 +76,9 @@ export interface SessionsAnswer {
 
 /** A row of the inbox: one pending decision of any session. */
 export interface ConsoleWait {
-  /** `quarantined`: the session itself waits to be released. */
-  kind: 'approval' | 'input' | 'uncertain' | 'remote' | 'quarantined'
-  /** The id of the wait; of the session in quarantine. */
+  /** `quarantined`: the session itself waits to be released. `change`: the run waits until a change of its agent is accepted. */
+  kind: 'approval' | 'input' | 'uncertain' | 'remote' | 'quarantined' | 'change'
+  /** The id of the wait; of the session in quarantine; of the change. */
   id: string
   sessionId: string
   title: string
@@ -100,6 +100,19 @@ export interface ConsoleWait {
   tool?: { name: string; effect: string; idempotent: boolean; schema: unknown } | undefined
   /** The wait as in `pending` of the session: input, reason, evidence, label, warnings. Absent if it is withheld. */
   wait?: { id: string; callId: string; toolName: string; [key: string]: unknown } | undefined
+  /** Of a `change`. */
+  change?: ConsoleChange | undefined
+}
+
+/** A change of the code of an agent, under the rule `ask`. */
+export interface ConsoleChange {
+  id: string
+  agent: string
+  /** The versions before and now, where the agent states one. */
+  from?: string | undefined
+  to?: string | undefined
+  instructions: boolean
+  tools: { name: string; change: 'added' | 'removed' | 'changed' }[]
 }
 
 /** Answer of `GET /api/console/waits`. */

@@ -82,7 +82,7 @@ export const sessionsAnswer: z.ZodType<SessionsAnswer> = z.object({
 export const consoleWaitsAnswer: z.ZodType<ConsoleWaitsAnswer> = z.object({
   waits: z.array(
     z.object({
-      kind: z.enum(['approval', 'input', 'uncertain', 'remote', 'quarantined']),
+      kind: z.enum(['approval', 'input', 'uncertain', 'remote', 'quarantined', 'change']),
       id: z.string(),
       sessionId: z.string(),
       title: z.string(),
@@ -97,6 +97,16 @@ export const consoleWaitsAnswer: z.ZodType<ConsoleWaitsAnswer> = z.object({
       sticky: z.literal('session').optional(),
       tool: z.object({ name: z.string(), effect: z.string(), idempotent: z.boolean(), schema: z.unknown() }).optional(),
       wait: z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() }).optional(),
+      change: z
+        .object({
+          id: z.string(),
+          agent: z.string(),
+          from: z.string().optional(),
+          to: z.string().optional(),
+          instructions: z.boolean(),
+          tools: z.array(z.object({ name: z.string(), change: z.enum(['added', 'removed', 'changed']) })),
+        })
+        .optional(),
     }),
   ),
   next: z.string().optional().describe('The `after` of the next page.'),

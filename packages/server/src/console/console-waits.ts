@@ -12,6 +12,7 @@ import { entryAfter } from '../console-logs/child-logs.ts'
 import { isOpen } from '../console-logs/withhold.ts'
 import { ownership } from '../sessions/ownership.ts'
 import type { ConsoleAccess } from './console-access.ts'
+import { consoleChanges } from './console-changes.ts'
 import { readWaitPlace, writePlace } from './console-cursor.ts'
 import type { ConsoleStore } from './console-store.ts'
 
@@ -25,10 +26,20 @@ interface InboxRequest {
 
 /** Reads pages of the open waits of all sessions, oldest first. Each wait reads at most two entries. */
 export function consoleWaits(
-  { host, permits }: Pick<OperationSetup, 'host' | 'permits'>,
+  { host, permits, report }: Pick<OperationSetup, 'host' | 'permits' | 'report'>,
   { store, summaries }: ConsoleStore,
   access: ConsoleAccess,
 ): (request: InboxRequest) => Promise<ConsoleWaitsAnswer> {
+  const changes = consoleChanges({ host, report }, { store, summaries })
+
+  async function changed({ principal, role }: InboxRequest): Promise<readonly ConsoleWait[]> {
+    return changes.rows(async ({ id, principal: requesterId }, change) => {
+      if (role.role === 'view') return access.mayRead(principal, role, id, requesterId)
+      const requester = (await ownership(store, id))?.principal
+      return permits(principal, { kind: 'accept', sessionId: id, ...(requester && { requester }), change })
+    })
+  }
+
   async function rowOf(
     { principal, role }: InboxRequest,
     summary: SessionSummary,
@@ -110,7 +121,8 @@ export function consoleWaits(
 
   return async (request) => {
     const { after, limit } = request
-    const rows: ConsoleWait[] = after === undefined ? [...(await quarantined(request))] : []
+    const rows: ConsoleWait[] = []
+    if (after === undefined) rows.push(...(await quarantined(request)), ...(await changed(request)))
     const place = after === undefined ? undefined : readWaitPlace(after)
     const page = await summaries.waits({ limit, ...(place && { after: place }) })
     const known = new Map<string, SessionSummary | undefined>()

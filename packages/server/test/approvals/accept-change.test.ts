@@ -137,6 +137,24 @@ describe('a run whose agent changed, under the rule ask', () => {
     expect(await statusOf(third, id)).toBe('suspended')
   })
 
+  test('is in the inbox of the console until it is accepted', async () => {
+    const { store, ids } = await waiting(2)
+    const server = serverWith(release(store, newer), store, {
+      operator: ({ id }) => (id === 'olga' ? 'decide' : 'view'),
+    })
+    const changes = async (as = 'olga'): Promise<readonly Row[]> => {
+      const { waits }: { waits: readonly Row[] } = await (await ask(server, '/api/console/waits', { as })).json()
+      return waits.filter(({ kind }) => kind === 'change')
+    }
+    const listed = await changes()
+    expect(listed.map(({ sessionId }) => sessionId).toSorted()).toEqual(ids)
+    expect(listed[0]).toMatchObject({ change: { from: '1', to: '2', instructions: true, tools: [] } })
+    expect(await changes('vera')).toEqual(listed)
+    const [first] = listed
+    expect(await accept(server, first?.sessionId ?? '', first?.change?.id ?? '')).toEqual([200, true])
+    expect(await changes()).toEqual(listed.slice(1))
+  })
+
   test('is found page by page', async () => {
     const { store, ids } = await waiting(2)
     const server = serverWith(release(store, newer), store)
