@@ -156,18 +156,21 @@ export const commands: readonly (Command | OuterCommand)[] = [
   },
   {
     name: 'fork',
-    summary: 'Creates a session with the turns of another one, and prints its id. Both continue independently.',
+    summary: 'Creates a session with the beginning of another one, and prints its id. Both continue independently.',
     arguments: [sessionId],
     options: {
       at: {
         value: 'ENTRY',
         range: [1, 1_000_000_000],
-        text: 'Number of an entry: the fork ends with the last turn that had ended there. Default: the last finished turn.',
+        text: 'Number of an entry: the fork ends with it. A call without a result gets one that states it. Default: the last finished turn.',
+      },
+      continue: {
+        text: 'With --at: the turn stays open. "resume" continues it, and makes calls that had not started.',
       },
       ...storeOption,
     },
     notes: ['Waits, decisions, principals, usage and the audit trail are not copied.'],
-    examples: ['fork ann-17', 'fork ann-17 --at 40'],
+    examples: ['fork ann-17', 'fork ann-17 --at 40', 'fork ann-17 --at 40 --continue'],
     load: async () => (await import('./fork.ts')).fork,
   },
   {

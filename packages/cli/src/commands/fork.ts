@@ -11,7 +11,9 @@ export async function fork(given: Invocation): Promise<ExitCode> {
   const at = given.value('at')
   const { store } = openStore(given, 'existing')
   try {
-    const forked = await forkSession(store, given.argument('SESSION'), at === undefined ? {} : { at: Number(at) })
+    const forked = await forkSession(store, given.argument('SESSION'), {
+      ...(at !== undefined && { at: Number(at), unfinished: given.flag('continue') ? 'continue' : 'end' }),
+    })
     terminal.print(displayText(terminal.json ? forked : forked.sessionId, { limit: Infinity }))
     return exitCodes.ok
   } finally {

@@ -1,10 +1,27 @@
-import type { Entry, EntryOf, KnownKeys, NewEntry, Principal, SessionStore } from '@provost/core'
-import { assertNever, checkOptions, isRecord, opensCalls, positionId, ProvostError, uuidv7 } from '@provost/core'
+import type { Entry, EntryBody, KnownKeys, NewEntry, Principal, SessionStore } from '@provost/core'
+import {
+  assertNever,
+  checkChoice,
+  checkOptions,
+  clockOf,
+  isRecord,
+  opensCalls,
+  positionId,
+  ProvostError,
+  uuidv7,
+} from '@provost/core'
 
 import { checkSessionId } from '../effects/session-id.ts'
 import { createdBody, createdId, createdIn, isCreated } from '../kit/created-entry.ts'
 import { artifactLogIn } from '../kit/owned-logs.ts'
 import { shown } from '../kit/store-error.ts'
+import type { GivenResults, UnfinishedTurn } from './open-turn.ts'
+import { approvedTokens, cutTurn } from './open-turn.ts'
+
+export type { GivenResults, UnfinishedTurn } from './open-turn.ts'
+
+/** An entry that a fork gets in the same write. */
+export type ForkNote = Extract<EntryBody, { type: 'ext' | 'audit' }>
 
 /** Options of {@link forkSession}. */
 export interface ForkOptions {
@@ -13,6 +30,21 @@ export interface ForkOptions {
    * that had ended there. Default: the last finished turn.
    */
   readonly at?: string | number
+  /**
+   * What happens with a turn that had not ended at the entry `at`. Default `leave-out`.
+   *
+   * - `leave-out`: the fork ends with the last turn that had ended.
+   * - `end`: the fork ends with that entry. A call without a result gets one that states it.
+   * - `continue`: the run is open, as if its process had died there. A server or worker over the store resumes it, or
+   *   `session.resume()`: calls that had not started are judged and made again.
+   *
+   * A call that had started keeps the result that it got later, so that its effect is not repeated.
+   */
+  readonly unfinished?: UnfinishedTurn
+  /** Results of calls of the step at the entry, by call id, in place of the recorded ones. They are labelled untrusted. */
+  readonly results?: GivenResults
+  /** Entries of extensions and of the audit trail that the fork gets in the same write. */
+  readonly notes?: readonly ForkNote[]
   /** Id of the new session; default a new id. */
   readonly id?: string
   /** Principal of the copied runs. Default none: authority is not copied. */
@@ -28,35 +60,45 @@ export interface Fork {
 
 const optionKeys = {
   at: true,
+  unfinished: true,
+  results: true,
+  notes: true,
   id: true,
   principal: true,
 } satisfies KnownKeys<ForkOptions>
 
 /**
  * Creates a session from the turns of another one in the same store. Both continue independently. A turn ends where the
- * agent stops; an unfinished turn is left out.
+ * agent stops; an unfinished turn is left out, unless `unfinished` states otherwise.
  *
  * Messages are copied with their labels, results, views and memos. These are not copied:
  * - waits and their decisions, so that a sticky approval is requested again
  * - principals, grants, usage and the audit trail
  * - the logs of children, whose results are in the messages
  *
- * @throws ProvostError `unknown-session`, `unknown-message`, `no-turn` when no turn has ended there, `session-exists`,
- * `session-busy` when another process writes the new session
+ * @throws ProvostError `unknown-session`, `unknown-message`, `no-turn` when no turn has ended there, `call-not-in-step`
+ * for the result of another call, `session-exists`, `session-busy` when another process writes
+ * the new session
  *
  * @example
  * const { sessionId } = await forkSession(store, 'the one so far')
  * await agent.run('And the other way round?', { sessionId })
+ *
+ * @example
+ * // What the agent would have done with another result of its third call:
+ * await forkSession(store, 'ann-17', { at: 40, unfinished: 'continue', results: { [callId]: { stock: 0 } } })
  */
 export async function forkSession(store: SessionStore, sessionId: string, options: ForkOptions = {}): Promise<Fork> {
   checkOptions(options, optionKeys, 'forkSession')
-  const { at, principal } = options
+  const { at, unfinished = 'leave-out', results = {}, notes = [], principal } = options
+  checkChoice(unfinished, ['leave-out', 'end', 'continue'], 'unfinished', 'forkSession')
   const id = checkSessionId(options.id ?? uuidv7())
   const entries: Entry[] = []
   for await (const entry of store.read(sessionId)) entries.push(entry)
   if (entries.length === 0) throw unknownSession(sessionId)
-  const offset = endOfTurn(entries, sessionId, at)
-  const copied = copyOf(entries.slice(0, offset), principal)
+  const offset = endOf(entries, sessionId, { at, unfinished })
+  const turn = cutTurn(entries, offset, unfinished, results)
+  const copied = [...copyOf(turn.kept, principal), ...turn.closing]
   const [first] = entries
   if (first && isCreated(first)) {
     const { agent, repairs } = createdIn(first)
@@ -67,6 +109,9 @@ export async function forkSession(store: SessionStore, sessionId: string, option
   if (last) {
     const mark = { ...placeOf(last), id: `${id}/forked`, type: 'ext', name: 'provost', key: 'forked-from' } as const
     copied.push({ ...mark, data: { sessionId, offset } })
+    const now = clockOf(store).now()
+    for (const [n, note] of notes.entries())
+      copied.push({ ...placeOf(last), at: now, id: `${id}/forked/${n}`, ...note })
   }
   const lease = await store.lease(id, uuidv7(), 60_000)
   if (lease === 'busy')
@@ -79,6 +124,21 @@ export async function forkSession(store: SessionStore, sessionId: string, option
     await store.release(id, lease.fence)
   }
   return { sessionId: id, offset }
+}
+
+/** Returns the number of entries that the fork copies. */
+function endOf(
+  entries: readonly Entry[],
+  sessionId: string,
+  { at, unfinished }: { readonly at: string | number | undefined; readonly unfinished: UnfinishedTurn },
+): number {
+  if (unfinished === 'leave-out') return endOfTurn(entries, sessionId, at)
+  if (typeof at === 'string') {
+    throw new ProvostError('invalid-option', `forkSession got "unfinished" with the message ${shown(at)} as "at".`, {
+      hint: 'Pass the offset of an entry as "at".',
+    })
+  }
+  return Math.min(at ?? entries.length, entries.length)
 }
 
 /** Returns the number of entries up to the end of the turn that holds a message. */
@@ -145,7 +205,6 @@ function holds(entry: Entry, at: string): boolean {
 function copyOf(entries: readonly Entry[], principal: Principal | undefined): NewEntry[] {
   const approved = approvedTokens(entries)
   const copied: NewEntry[] = []
-  let running: Entry | undefined
   for (const entry of entries) {
     const { offset: _, ...rest } = entry
     switch (rest.type) {
@@ -165,11 +224,7 @@ function copyOf(entries: readonly Entry[], principal: Principal | undefined): Ne
         if (rest.op === 'started') {
           const { principal: __, grant: ___, trace: ____, ...start } = rest
           copied.push({ ...start, ...(principal && { principal }) })
-          running = entry
-        } else if (rest.op === 'ended') {
-          copied.push(rest)
-          running = undefined
-        }
+        } else if (rest.op === 'ended') copied.push(rest)
         break
       case 'call':
       case 'handoff':
@@ -187,27 +242,7 @@ function copyOf(entries: readonly Entry[], principal: Principal | undefined): Ne
         assertNever(rest)
     }
   }
-  const last = entries.at(-1)
-  // A run that is active in the original has ended in the fork.
-  if (running && last) {
-    const { runId, agent } = running
-    copied.push({
-      ...placeOf(last),
-      runId,
-      agent,
-      id: `${runId}/forked/ended`,
-      type: 'run',
-      op: 'ended',
-      status: 'completed',
-    })
-  }
   return copied
-}
-
-function approvedTokens(entries: readonly Entry[]): ReadonlySet<string> {
-  const approves = (entry: Entry): entry is EntryOf<'resolved'> =>
-    entry.type === 'resolved' && isRecord(entry.value) && entry.value['decision'] === 'approve'
-  return new Set(entries.filter(approves).map(({ token }) => token))
 }
 
 function placeOf({ at, runId, step, agent, v }: Entry): Pick<NewEntry, 'at' | 'runId' | 'step' | 'agent' | 'v'> {
