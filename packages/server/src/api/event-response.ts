@@ -8,7 +8,8 @@ import type { Cursor } from '../stream/cursor.ts'
 import { writeCursor } from '../stream/cursor.ts'
 import { origin } from '../stream/event-position.ts'
 import { frameStream } from '../stream/frame-stream.ts'
-import { acceptsGzip, gzipped } from '../stream/gzip.ts'
+import { acceptsGzip } from '../stream/gzip.ts'
+import { streamResponse } from '../stream/stream-response.ts'
 import type { OperationSetup } from './operation-setup.ts'
 
 /** The form of a stream, as the request asks for it. */
@@ -57,16 +58,11 @@ export function streamed(
     closed,
     failed: (thrown) => report(thrown, { sessionId: live.id }),
   })
-  return new Response(compression && gzip ? gzipped(body) : body, {
-    headers: {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
-      'x-accel-buffering': 'no',
-      'x-session-id': live.id,
-      ...(compression && { vary: 'accept-encoding' }),
-      ...(compression && gzip && { 'content-encoding': 'gzip' }),
-    },
-  })
+  return streamResponse(
+    body,
+    { offered: compression, accepted: gzip },
+    { 'content-type': 'text/event-stream; charset=utf-8', 'x-session-id': live.id },
+  )
 }
 
 /** Returns the events after a cursor, and those that follow, as a response. */

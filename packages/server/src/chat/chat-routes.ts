@@ -6,6 +6,7 @@ import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
 import { isCode } from '../http/request-error.ts'
 import { followSession } from '../sessions/session-reader.ts'
+import { compressionOf } from '../stream/stream-response.ts'
 import { sessionTurns, readTurns } from '../turns/session-turn.ts'
 import { turnResponse } from '../turns/turn-response.ts'
 import { chatMessages } from './chat-history.ts'
@@ -24,6 +25,7 @@ export function chatRoutes({
   host,
   limits,
   connections,
+  compression,
   allow,
   accepting,
   decisionService,
@@ -79,6 +81,7 @@ export function chatRoutes({
             turns: sessionTurns(),
             isAsked: (turn) => turn.id === last.turn.id,
             heartbeatMs: limits.heartbeatMs,
+            compression: compressionOf(request, compression),
             connections,
             control,
             closed: release,

@@ -1,6 +1,7 @@
 import type { OperationSetup } from '../api/operation-setup.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import { followSession } from '../sessions/session-reader.ts'
+import { compressionOf } from '../stream/stream-response.ts'
 import type { BegunTurn } from './begin-turn.ts'
 import { sessionTurns } from './session-turn.ts'
 import type { TurnMapper, TurnProgress } from './turn-mapper.ts'
@@ -24,7 +25,7 @@ export function streamedTurn<Frame>(
   { setup, request, begun, aborts, release }: TurnReading,
   protocol: TurnProtocol<Frame>,
 ): Response {
-  const { host, limits, connections, report } = setup
+  const { host, limits, connections, compression, report } = setup
   const { live, after, turn, isAsked } = begun
   const control = connections.control(live.id)
   const reading = { host, live, waitingBytes: limits.waitingBytes, signal: control.signal }
@@ -35,6 +36,7 @@ export function streamedTurn<Frame>(
       turns: sessionTurns(turn),
       isAsked,
       heartbeatMs: limits.heartbeatMs,
+      compression: compressionOf(request, compression),
       connections,
       control,
       closed(run) {

@@ -1,6 +1,8 @@
 import type { Connections } from '../http/connections.ts'
 import { responseStatus } from '../http/http-error.ts'
 import { frameStream } from '../stream/frame-stream.ts'
+import type { Compression } from '../stream/stream-response.ts'
+import { streamResponse } from '../stream/stream-response.ts'
 import type { SessionTurn } from './session-turn.ts'
 import type { TurnEvents, TurnMapper, TurnProgress } from './turn-mapper.ts'
 import { turnFrames } from './turn-mapper.ts'
@@ -21,6 +23,7 @@ export interface TurnProtocol<Frame> {
 export interface TurnResponse extends TurnEvents {
   readonly sessionId: string
   readonly heartbeatMs: number
+  readonly compression: Compression
   readonly connections: Connections
   readonly control: AbortController
   /** Called once when the response has ended. @param run the run of the turn, if the client left before its end. */
@@ -30,7 +33,7 @@ export interface TurnResponse extends TurnEvents {
 
 /** Returns the response with the frames of one turn. */
 export function turnResponse<Frame>(response: TurnResponse, protocol: TurnProtocol<Frame>): Response {
-  const { sessionId, heartbeatMs, connections, control, closed, failed } = response
+  const { sessionId, heartbeatMs, compression, connections, control, closed, failed } = response
   const progress: TurnProgress = { run: undefined, over: false }
   const stream = frameStream(texts(response, protocol, progress), {
     heartbeatMs,
@@ -41,15 +44,7 @@ export function turnResponse<Frame>(response: TurnResponse, protocol: TurnProtoc
       closed(progress.over ? undefined : progress.run)
     },
   })
-  return new Response(stream, {
-    headers: {
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-cache, no-transform',
-      'x-accel-buffering': 'no',
-      'x-session-id': sessionId,
-      ...protocol.headers,
-    },
-  })
+  return streamResponse(stream, compression, { 'x-session-id': sessionId, ...protocol.headers })
 }
 
 async function* texts<Frame>(

@@ -61,7 +61,10 @@ test('a stream has each delta, and its end is the whole response', async () => {
   const read = await client.responses.retrieve(last.id)
   expect([read.status, read.output_text]).toEqual(['completed', 'Hello'])
   expect(read.output.map(({ id }) => id)).toEqual(last.output.map(({ id }) => id))
-  const again = await client.responses.retrieve(last.id, { stream: true })
+  const reading = client.responses.retrieve(last.id, { stream: true }).withResponse()
+  const { data: again, response } = await reading
+  // Sent compressed, as the client asks for it.
+  expect(response.headers.get('content-encoding')).toBe('gzip')
   const types: string[] = []
   for await (const { type } of again) types.push(type)
   expect(types[0]).toBe('response.created')

@@ -1,61 +1,10 @@
 import { gunzipSync } from 'node:zlib'
 
-import { createAgent } from '@provost/agent'
-import type { Server } from '@provost/server'
-import { createServer, serve } from '@provost/server'
-import { memoryStore } from '@provost/sessions'
-import { scriptedModel } from '@provost/testing'
+import { serve } from '@provost/server'
 import { describe, expect, it } from 'vitest'
 
+import { paced, readPaced } from '../paced.ts'
 import { ask, executed, framesIn, rawFrames, serverOf } from '../served.ts'
-
-/** A server whose model sends each delta when its reader has the one before. */
-function paced(words: readonly string[]): { readonly server: Server; seen(deltas: number): void } {
-  const model = scriptedModel([{ text: words }])
-  const pace = { sent: 0, seen: 0, next: Promise.withResolvers<void>() }
-  const store = memoryStore()
-  const held: typeof model = {
-    ...model,
-    async doStream(options) {
-      const answer = await model.doStream(options)
-      type Part = typeof answer.stream extends ReadableStream<infer P> ? P : never
-      const paces = new TransformStream<Part, Part>({
-        async transform(part, controller) {
-          while (part.type === 'text-delta' && pace.sent > pace.seen) await pace.next.promise
-          if (part.type === 'text-delta') pace.sent++
-          controller.enqueue(part)
-        },
-      })
-      return { ...answer, stream: answer.stream.pipeThrough(paces) }
-    },
-  }
-  const agent = createAgent({ name: 'desk', store, model: held })
-  return {
-    server: createServer({ agents: [agent], store }),
-    seen(count) {
-      pace.seen = count
-      pace.next.resolve()
-      pace.next = Promise.withResolvers()
-    },
-  }
-}
-
-/** Reads a paced answer as it arrives. */
-async function read(
-  { server, seen }: ReturnType<typeof paced>,
-  response: Response,
-): Promise<{ readonly text: string; readonly deltas: number }> {
-  const decoder = new TextDecoder()
-  let text = ''
-  let deltas = 0
-  for await (const bytes of response.body ?? []) {
-    text += decoder.decode(bytes, { stream: true })
-    deltas = text.split('event: text.delta').length - 1
-    seen(deltas)
-  }
-  await server.close()
-  return { text, deltas }
-}
 
 const words = Array.from({ length: 35 }, (_, n) => `word number ${n} of an answer that is long, `)
 const bytesOf = (text: string): number => Buffer.byteLength(text)
@@ -63,7 +12,10 @@ const bytesOf = (text: string): number => Buffer.byteLength(text)
 describe('the frames of an event stream', () => {
   it('cost at most 120 bytes beside the text of a delta, and 8 KB for an answer of 1.5 KB in 35 deltas', async () => {
     const world = paced(words)
-    const { text, deltas } = await read(world, await ask(world.server, '/api/agent/execute', { body: { input: 'Go' } }))
+    const { text, deltas } = await readPaced(
+      world,
+      await ask(world.server, '/api/agent/execute', { body: { input: 'Go' } }),
+    )
     expect(deltas).toBe(35)
     const answer = words.join('')
     expect(bytesOf(answer)).toBeGreaterThan(1_400)
@@ -111,7 +63,7 @@ describe('the compression of an event stream', () => {
     expect(response.headers.get('content-encoding')).toBe('gzip')
     expect(response.headers.get('vary')).toContain('accept-encoding')
     // The model waits for each delta to arrive.
-    expect((await read(world, response)).deltas).toBe(35)
+    expect((await readPaced(world, response)).deltas).toBe(35)
     await listening.close()
   })
 
