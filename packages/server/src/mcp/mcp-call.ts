@@ -1,6 +1,6 @@
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
-import type { ErrorInfo, PendingWork, Principal } from '@provost/core'
-import { displayText, noPendingWork, reasonText } from '@provost/core'
+import type { Principal } from '@provost/core'
+import { noPendingWork } from '@provost/core'
 
 import type { OperationSetup } from '../api/operation-setup.ts'
 import { HttpError } from '../http/http-error.ts'
@@ -8,6 +8,8 @@ import type { LiveSession } from '../sessions/live-session.ts'
 import { endOf } from '../sessions/session-end.ts'
 import { followSession } from '../sessions/session-reader.ts'
 import { answeredApprovals, approvalForms, canAsk } from './mcp-approval.ts'
+import type { Ended } from './mcp-result.ts'
+import { answerKind, progressText, resultOf } from './mcp-result.ts'
 
 export type McpSdk = typeof import('@modelcontextprotocol/server')
 
@@ -24,17 +26,6 @@ export interface McpCall {
 export interface ToolInput {
   readonly input: string
   readonly sessionId?: string | undefined
-}
-
-/** Statuses that a result states. */
-export const toolStatuses: readonly ['completed', 'suspended', 'aborted'] = ['completed', 'suspended', 'aborted']
-
-/** The end of a run, as a call returns it. */
-interface Ended {
-  readonly status: string
-  readonly text: string
-  readonly pending: PendingWork
-  readonly error?: ErrorInfo | undefined
 }
 
 /** Runs an agent for a call, or continues the run of a call whose user has answered. */
@@ -57,25 +48,11 @@ export async function callAgent(call: McpCall, given: ToolInput): Promise<CallTo
     const { code = 'failed', message = 'The run failed.' } = end.error ?? {}
     throw new HttpError(400, { code, message: `${code}: ${message}` })
   }
-  if (!isDismissed && end.status === 'suspended' && end.pending.approvals.length > 0 && canAsk(call)) {
+  if (answerKind(end, !isDismissed && canAsk(call)) === 'input_required') {
     const inputRequests = approvalForms(call, end.pending.approvals)
     return call.sdk.inputRequired({ requestState: live.id, inputRequests })
   }
   return resultOf(live.id, end)
-}
-
-function resultOf(sessionId: string, { status, text, pending }: Ended): CallToolResult {
-  const waiting = pending.approvals.map((one) => `${displayText(one.toolName)} (${reasonText(one)})`).join(', ')
-  const said =
-    status === 'completed'
-      ? text
-      : status === 'suspended'
-        ? `It waits for a human: ${waiting || 'an answer'}.`
-        : 'It was aborted.'
-  return {
-    content: [{ type: 'text', text: `${said}\n\n(session ${sessionId})` }],
-    structuredContent: { sessionId, status: toolStatuses.find((one) => one === status) ?? 'aborted' },
-  }
 }
 
 /** A run that goes on. */
@@ -151,8 +128,8 @@ function reportProgress({ feed }: LiveSession, { _meta, notify }: ServerContext[
   if (progressToken === undefined) return () => {}
   let progress = 0
   return feed.listen(({ event }) => {
-    if (event.type !== 'step.start' && event.type !== 'tool.execute.start') return
-    const message = event.type === 'step.start' ? `step ${event.step}` : displayText(event.toolName)
+    const message = progressText(event)
+    if (message === undefined) return
     // A client that has left receives nothing more; its run ends by the signal.
     notify({ method: 'notifications/progress', params: { progressToken, progress: ++progress, message } }).catch(
       () => {},

@@ -5,7 +5,8 @@ import type { OperationSetup } from '../api/operation-setup.ts'
 import { HttpError, isInternal, responseStatus } from '../http/http-error.ts'
 import type { ServerOptions } from '../options/server-options.ts'
 import type { McpSdk } from './mcp-call.ts'
-import { callAgent, toolStatuses } from './mcp-call.ts'
+import { callAgent } from './mcp-call.ts'
+import { toolStatuses } from './mcp-result.ts'
 
 const toolInput = z.object({
   input: z.string().min(1).describe('Task or question for the agent.'),

@@ -1,15 +1,19 @@
 import { readFileSync } from 'node:fs'
 
-import type { AgentEvent, EventType } from '@provost/core'
-import { eventTypes } from '@provost/core'
+import type { AgentEvent, EventType, PendingApproval } from '@provost/core'
+import { eventTypes, noPendingWork, trustedLabel } from '@provost/core'
 import { eventOf } from '@provost/core/test/arbitrary'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 
+import { loadA2a } from '../../src/a2a/a2a-sdk.ts'
+import { completedTask, growingAnswer, lastUpdates } from '../../src/a2a/a2a-task.ts'
 import { createAgUiMapper } from '../../src/ag-ui/ag-ui-mapper.ts'
 import { createUiStream } from '../../src/chat/ui-stream.ts'
 import { createCompletionMapper } from '../../src/completions/completion-mapper.ts'
+import { answerKind, progressText } from '../../src/mcp/mcp-result.ts'
 import { createResponseMapper } from '../../src/responses/response-mapper.ts'
+import { completionOf } from '../../src/sessions/completion.ts'
 import type { TurnMapper } from '../../src/turns/turn-mapper.ts'
 
 const named = { id: 'r', sessionId: 's', model: 'desk' }
@@ -20,7 +24,34 @@ const protocols: readonly (() => Mapped)[] = [
   () => createAgUiMapper({ threadId: 't', runId: 'r', isCurrent: true, answered: new Set() }),
   () => createResponseMapper({ ...named, ...asked }, () => 0),
   () => createCompletionMapper({ ...named, created: 0, includeUsage: false }),
+  () => ({ take: mcpFrames, finish: () => [] }),
+  () => ({ take: a2aFrames, finish: () => [] }),
 ]
+
+const sdk = await loadA2a()
+const asks: PendingApproval = {
+  ...{ id: 'a', agent: 'desk', callId: 'c', toolName: 'refund', input: {}, reason: 'money' },
+  ...{ effect: 'write', roles: {}, label: trustedLabel, runPath: [] },
+}
+
+/** What a call of an agent over MCP sends for an event: progress, and its answer at the end. */
+function mcpFrames(event: AgentEvent): readonly { readonly type: string }[] {
+  if (event.type === 'agent.end') {
+    const end = completionOf('s', event, { ...noPendingWork, approvals: [asks] })
+    return [true, false].map((canAsk) => ({ type: answerKind(end, canAsk) }))
+  }
+  return progressText(event) === undefined ? [] : [{ type: 'notifications/progress' }]
+}
+
+/** What a stream of A2A sends for an event: pieces of the answer, and its last updates at the end. */
+function a2aFrames(event: AgentEvent): readonly { readonly type: string | undefined }[] {
+  const { runId } = event
+  const sent =
+    event.type === 'agent.end'
+      ? lastUpdates(sdk, completedTask(completionOf('s', event), runId, 0))
+      : growingAnswer({ sessionId: 's', runId })(event)
+  return sent.map(({ payload }) => ({ type: payload?.$case }))
+}
 
 /** Returns the frames that a protocol has for an event, as a cell of the table. */
 function cellOf(mapperOf: () => Mapped, type: EventType, samples: readonly AgentEvent[]): string {
