@@ -52,6 +52,7 @@ export async function evaluatorOptimizer<Out>(options: EvaluatorOptimizerOptions
       hasEffects: true,
     },
     (ctx) => improve(ctx, options, maxIterations),
+    ({ output }) => output,
   )
 }
 

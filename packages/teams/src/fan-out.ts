@@ -63,5 +63,6 @@ async function inRunOf<T>(
       maxParallelTools: maxConcurrentChildren,
     },
     (ctx) => ctx.fanOut({ children, mergeStrategy, maxConcurrentChildren, ...(perBudget && { perBudget }) }),
+    ({ output }) => output,
   )
 }

@@ -63,11 +63,13 @@ export function standaloneLog(session: Pick<Session, 'id'>, name: string, same: 
 /**
  * Runs work as the only call of a run: with a log, children, budgets and governance like any composite.
  *
+ * @param outputOf returns what the log and traces have as the result of the call. Default: that it is done.
  * @throws ProvostError the error of the work; `aborted`; PendingInputError if a child waits and no handler answers.
  */
 export async function runStandalone<T>(
   options: StandaloneOptions,
   work: (ctx: CompositeContext) => Promise<T>,
+  outputOf: (value: T) => unknown = () => 'done',
 ): Promise<T> {
   const { name, agent, within, signal, principal, context, onApproval, decisions, maxParallelTools } = options
   let outcome: { readonly value: T } | { readonly error: unknown } | undefined
@@ -83,7 +85,7 @@ export async function runStandalone<T>(
         const { value } = outcome
         // Recorded in case the process crashes before the run ends. A value that is not JSON stays in this process.
         if (within) await ctx.memo(outcomeKey, () => toJson(value)).catch(() => {})
-        return 'done'
+        return shownOf(outputOf(value))
       } catch (error) {
         outcome = { error }
         throw error
@@ -147,6 +149,15 @@ export async function runStandalone<T>(
   }
   if (result.status === 'failed') throw result.error
   throw new ProvostError('aborted', `${name} was aborted.`, { hint: 'Start it again.' })
+}
+
+/** A value that is not JSON stays in this process. */
+function shownOf(value: unknown): Json {
+  try {
+    return toJson(value)
+  } catch {
+    return 'done'
+  }
 }
 
 /** Returns an extension that decides on all calls except the one of the model. */

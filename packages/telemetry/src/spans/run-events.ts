@@ -1,5 +1,5 @@
 import type { Span } from '@opentelemetry/api'
-import type { AgentEvent, EffectStatus, EventOf, HookContext, Json } from '@provost/core'
+import type { AgentEvent, EffectStatus, EventOf, HookContext, Json, Message } from '@provost/core'
 import { assertNever, isRecord } from '@provost/core'
 
 import { codeOf, outputValue, withheld } from '../attributes/content.ts'
@@ -38,7 +38,7 @@ export function traceEvent(
     }
     case 'agent.end': {
       if (record.records('messages')) {
-        const answer = event.messages.findLast(({ role }) => role === 'assistant')
+        const answer = run.answer(event.messages)
         // After a handoff the current span is that of the last agent.
         if (answer)
           for (const span of new Set([here, run.root]))
@@ -80,6 +80,10 @@ export function traceEvent(
       return run.noteArguments(event.callId, record.labelled(ctx.view.label, event.input))
     }
     case 'tool.execute.end': {
+      if (run.isOnly(event.callId)) {
+        if (record.records('messages')) run.noteOutput(outputMessage(event, ctx))
+        return
+      }
       const settled = run.settle(event.callId, {
         ...outputOf(run, event, ctx),
         effect: present(effectOf(run, event, ctx)),
@@ -283,6 +287,13 @@ function answered(
 ): SpanAttributes {
   const { record } = run.parts
   return { ...callOf(run, event), [own.by]: record.name(event.by), [own.waited]: waitedFor(run, event, ctx) }
+}
+
+/** Returns the result of the only call of a run as the message that the run answers. */
+function outputMessage({ callId, output, label, at }: EventOf<'tool.execute.end'>, ctx: HookContext): Message {
+  const value = latestOf(ctx.fold(secretFields), callId) ? withheld : outputValue(output)
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return { id: callId, role: 'assistant', content: [{ type: 'text', text }], createdAt: at, label }
 }
 
 function outputOf(run: TracedRun, event: EventOf<'tool.execute.end'>, ctx: HookContext): { output?: string } {

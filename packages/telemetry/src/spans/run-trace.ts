@@ -53,6 +53,12 @@ export interface TracedRun {
   /** Keeps the target of a call that is about to run. */
   noteTarget(callId: string, to: string): void
   settle(callId: string, result: Parameters<ToolSpan['settle']>[0]): boolean
+  /** Whether the run exists for this call, which has no span of its own. */
+  isOnly(callId: string): boolean
+  /** Keeps the result of that call: it is the output of the run. */
+  noteOutput(output: Message): void
+  /** Returns the message that a run ends with: the result of its only call, or the last one of the model. */
+  answer(messages: readonly Message[]): Message | undefined
   /** Opens a span under which the following ones are recorded, until `leave`. */
   enter(key: string, name: string, given: SpanAttributes, startTime?: number): Span
   /** Ends the span and all spans inside. @returns its duration in seconds; undefined when it is not open. */
@@ -139,6 +145,7 @@ export function traceRun(
   /** The run exists for its only call, which has no span of its own. */
   let relayed = false
   let only: string | undefined
+  let output: Message | undefined
   let closed = false
 
   // Written together with the run's first entries. A resumed run needs its own first entries for this.
@@ -213,6 +220,9 @@ export function traceRun(
     nameOf: (callId) => (lastUnspanned?.callId === callId ? lastUnspanned.toolName : undefined),
     noteArguments: (callId, input) => void inputs.set(callId, input),
     noteTarget: (callId, to) => void errands.set(callId, to),
+    isOnly: (callId) => callId === only,
+    noteOutput: (message) => void (output = message),
+    answer: (messages) => (relayed ? output : messages.findLast(({ role }) => role === 'assistant')),
     settle(callId, result) {
       if (callId === only) return true
       if (errands.size > 0) errands.delete(callId)

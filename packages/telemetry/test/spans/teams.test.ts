@@ -192,6 +192,33 @@ describe('a fan-out or evaluator outside a run', () => {
     ])
   })
 
+  it('has its output on its span, unless it is secret', async () => {
+    const code = tool({
+      name: 'code',
+      effect: 'read',
+      input: z.object({}),
+      returns: { confidentiality: 'secret' },
+      execute: () => '4711',
+    })
+    const recording = [telemetry({ tracer, recordContent: ['messages'] })]
+    const output = async (members: readonly Agent[]): Promise<unknown> => {
+      const children = members.map((agent) => ({ agent, input: 'go' }))
+      await runFanOut({ children, mergeStrategy: 'concat', maxConcurrentChildren: 1, extensions: recording })
+      return attributesOf(take(), 'invoke_agent fan_out')['gen_ai.output.messages']
+    }
+    const said = await output([member('a'), member('b')])
+    expect(said).toContain('a says so')
+    expect(said).toContain('b says so')
+    const keeper = member('keeper', [calls('code'), { text: 'it is 4711' }], { tools: [code] })
+    const hidden = await output([member('a'), keeper])
+    expect(hidden).toContain('[secret]')
+    expect(hidden).not.toContain('4711')
+    const evaluator = { kind: 'free-form', evaluate: () => ({ accepted: true, feedback: '', score: 1 }) } as const
+    const generator = member('writer', [{ text: 'the draft' }])
+    await evaluatorOptimizer({ generator, input: 'write', evaluator, extensions: recording })
+    expect(attributesOf(take(), 'invoke_agent evaluator')['gen_ai.output.messages']).toContain('the draft')
+  })
+
   it('has a span tree for an evaluator with telemetry, with its error', async () => {
     const evaluate = (_: unknown, iteration: number) => ({
       accepted: iteration > 1,
