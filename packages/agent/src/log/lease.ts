@@ -58,10 +58,11 @@ export async function holdLease(
     if (lost) throw leaseLostError(log)
   }
 
+  /** The latest renewal in the background. */
+  let renewing: Promise<void> | undefined
   // The next append detects a failed renewal: the store rejects an old fence.
-  const renewal = every(clock, Math.min(ttlMs / 3, longestTimerMs), () => void renew().catch(() => {}), {
-    background: true,
-  })
+  const renewInBackground = (): void => void (renewing = renew().catch(() => {}))
+  const renewal = every(clock, Math.min(ttlMs / 3, longestTimerMs), renewInBackground, { background: true })
   return {
     fence,
     takeovers,
@@ -71,9 +72,11 @@ export async function holdLease(
       if (takeovers > 0) await renew()
     },
     confirm: () => (!lost && clock.elapsed() < until ? undefined : ask()),
-    release() {
+    async release() {
       renewal.cancel()
-      return releaseLease(store, log, fence)
+      // A renewal that arrives at the store after the release would take the lease again.
+      await renewing
+      await releaseLease(store, log, fence)
     },
   }
 }

@@ -3,7 +3,7 @@ import type { Agent } from '@provost/agent'
 import type { SessionStore } from '@provost/core'
 import { defineExtension } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
-import { scriptedModel } from '@provost/testing'
+import { manualClock, scriptedModel } from '@provost/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 import { readLog } from '../run/run-check.ts'
@@ -98,4 +98,30 @@ test('leaseMs of the agent is the time of every lease of a session, between runs
   await session.compact()
   expect(new Set(times.map(([name]) => name))).toEqual(new Set(['create', 'run', 'edit', 'reset', 'compact']))
   expect(new Set(times.map(([, ms]) => ms))).toEqual(new Set([1234]))
+})
+
+test('a renewal that is under way when a lease is released does not take it again', async () => {
+  const clock = manualClock()
+  const { ephemeral: _, ...inner } = memoryStore({ clock })
+  const answered = Promise.withResolvers<void>()
+  const fences: unknown[] = []
+  const store: SessionStore = {
+    ...inner,
+    async lease(...request) {
+      if (fences.length > 0) await answered.promise
+      const lease = await inner.lease(...request)
+      fences.push(lease === 'busy' ? lease : lease.fence)
+      return lease
+    },
+    async append(...given) {
+      await clock.advance(20_000)
+      setImmediate(answered.resolve)
+      return inner.append(...given)
+    },
+  }
+  const agent = createAgent({ name: 'desk', store, leaseMs: 60_000, model: scriptedModel([]) })
+  await agent.createSession({ id: 's' })
+  await expect.poll(() => fences).toHaveLength(2)
+  expect(fences[1]).toBe(fences[0])
+  expect(await inner.leaseState('s')).toMatchObject({ holder: 'none' })
 })
