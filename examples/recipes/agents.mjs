@@ -23,4 +23,6 @@ export const agents = createServer({
   store,
   authenticate: (request) => (request.headers.get('authorization') === 'Bearer ann-token' ? { id: 'ann' } : undefined),
   approvals: { by: 'requester' },
+  // Next removes the header that says so from compressed responses. The other frameworks pass it on.
+  compression: false,
 })

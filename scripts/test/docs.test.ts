@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -82,14 +82,19 @@ test.each(pages)('the links of %s lead to headings that are there', (page) => {
 })
 
 test.each(guides)('the code of %s stands in an example, which the tests run', (page) => {
-  const examples = globSync('examples/*.ts', { cwd: root }).map(read)
+  const examples = globSync('examples/{,recipes/service/}*.ts', { cwd: root }).map(read)
   const blocks = [...read(page).matchAll(/^```ts\n(.*?)\n```$/gms)].map(([, block = '']) => block)
   expect(blocks.filter((block) => !examples.some((example) => example.includes(block)))).toEqual([])
 })
 
 test('the code of the page on recipes stands in a recipe, which full runs of the tests start', () => {
-  const recipes = globSync('examples/recipes/*', { cwd: root, exclude: ['**/node_modules'] }).map(read)
+  const recipes = globSync('examples/recipes/{*,service/*,service/.*,next/**/*.*js}', {
+    cwd: root,
+    exclude: (path) => path.includes('node_modules'),
+  })
+    .filter((path) => statSync(join(root, path)).isFile())
+    .map(read)
   const blocks = [...read('docs/guide/recipes.md').matchAll(/^```\w+\n(.*?)\n```$/gms)].map(([, block = '']) => block)
-  expect(blocks.length).toBe(7)
+  expect(blocks.length).toBe(14)
   expect(blocks.filter((block) => !recipes.some((recipe) => recipe.includes(block)))).toEqual([])
 })
