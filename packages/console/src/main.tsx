@@ -1,10 +1,12 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { Navigate, RouterProvider, createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
+import { RouterProvider, createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 
 import { Frame } from './frame/frame.tsx'
+import { Home } from './frame/home.tsx'
 import { PageOf } from './frame/page-of.tsx'
+import { Inbox, readInboxSearch } from './inbox/inbox.tsx'
 import { startKeys } from './keys/key-map.ts'
 import { Empty, Failure } from './look/states.tsx'
 import { startTheme } from './look/theme.ts'
@@ -34,7 +36,7 @@ const [firstView] = sessionViews
 const router = createRouter({
   basepath: mountPath,
   routeTree: root.addChildren([
-    createRoute({ getParentRoute: () => root, path: '/', component: () => <Navigate to="/sessions" replace /> }),
+    createRoute({ getParentRoute: () => root, path: '/', component: Home }),
     createRoute({
       getParentRoute: () => root,
       path: '/sessions',
@@ -52,6 +54,7 @@ const router = createRouter({
       component: () => <SessionPage views={sessionViews} />,
       validateSearch: readViewSearch,
     }),
+    createRoute({ getParentRoute: () => root, path: '/inbox', component: Inbox, validateSearch: readInboxSearch }),
     createRoute({ getParentRoute: () => root, path: '/$page', component: () => <PageOf pages={pageViews} /> }),
   ]),
 })

@@ -9,10 +9,11 @@ import { Empty, Failure, Loading } from '../look/states.tsx'
 import { useTheme } from '../look/theme.ts'
 import { hasToken } from '../wire/connection.ts'
 import { startFeed } from '../wire/feed.ts'
-import { accessQuery, feedInto, queries } from '../wire/queries.ts'
+import { accessQuery, feedInto, queries, waitsQuery } from '../wire/queries.ts'
 import { KeyHelp } from './key-help.tsx'
 import { LiveDot } from './live-dot.tsx'
 import type { PageView } from './page-view.ts'
+import { Toasts } from './toast.tsx'
 import { TokenPrompt } from './token-prompt.tsx'
 
 /** What surrounds all views. */
@@ -24,6 +25,7 @@ export function Frame({ pages }: { readonly pages: readonly PageView[] }): React
   const hasAccess = access.data !== undefined
   useEffect(() => (hasAccess ? startFeed(feedInto(queries)) : undefined), [hasAccess])
   useKeys('Everywhere', [
+    { key: 'g i', does: 'go to the Inbox', run: () => void navigate({ to: '/inbox' }) },
     { key: 'g s', does: 'go to Sessions', run: () => void navigate({ to: '/sessions' }) },
     ...pages.map(({ id, name, key }) => ({
       key: `g ${key}`,
@@ -42,7 +44,12 @@ export function Frame({ pages }: { readonly pages: readonly PageView[] }): React
           Provost
         </Link>
         <nav aria-label="Views">
-          <Link to="/sessions">Sessions</Link>
+          <Link to="/inbox" activeOptions={{ includeSearch: false }}>
+            Inbox <WaitCount isOn={hasAccess} />
+          </Link>
+          <Link to="/sessions" activeOptions={{ includeSearch: false }}>
+            Sessions
+          </Link>
           {pages.map(({ id, name }) => (
             <Link key={id} to="/$page" params={{ page: id }}>
               {name}
@@ -59,8 +66,20 @@ export function Frame({ pages }: { readonly pages: readonly PageView[] }): React
         </button>
       </header>
       {hasAccess ? <Outlet /> : <Gate error={access.error} />}
+      <Toasts />
       {helps && <KeyHelp onClose={() => setHelps(false)} />}
     </>
+  )
+}
+
+function WaitCount({ isOn }: { readonly isOn: boolean }): ReactNode {
+  const { data = [] } = useQuery({ ...waitsQuery, enabled: isOn })
+  if (data.length === 0) return null
+  return (
+    <span className="count">
+      {data.length}
+      <span className="sr"> waiting</span>
+    </span>
   )
 }
 

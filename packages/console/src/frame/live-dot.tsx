@@ -7,14 +7,14 @@ import { useLiveness } from '../wire/feed.ts'
 export function LiveDot(): ReactNode {
   const liveness = useLiveness()
   return (
-    <span className={`live ${liveness.kind}`} role="status">
+    <span className={`live ${liveness.kind}`}>
       <span className="dot" aria-hidden />
-      {liveness.kind === 'stale' ? (
+      <span role="status">{liveness.kind === 'stale' ? 'offline' : liveness.kind}</span>
+      {liveness.kind === 'stale' && (
+        // Outside of the status, which would be read out each second.
         <span>
           last word <Ago at={liveness.since} />
         </span>
-      ) : (
-        liveness.kind
       )}
     </span>
   )

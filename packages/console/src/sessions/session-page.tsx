@@ -25,7 +25,7 @@ export function SessionPage({ views }: { readonly views: readonly SessionView[] 
     })),
     { key: 'u', does: 'back to the sessions', run: () => void navigate({ to: '/sessions' }) },
   ])
-  const shown = views.find((one) => one.id === view)
+  const shown = views.find((one) => one.id === view) ?? views[0]
   return (
     <main id="main" tabIndex={-1} className="session">
       <div className="session-head">

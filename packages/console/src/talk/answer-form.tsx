@@ -10,7 +10,7 @@ export function AnswerForm({
   question,
   onAnswer,
 }: {
-  readonly question: PendingInput
+  readonly question: Question
   readonly onAnswer: (value: unknown) => Promise<void>
 }): ReactNode {
   const [problem, setProblem] = useState<string | undefined>()
@@ -80,6 +80,9 @@ export function AnswerForm({
     </form>
   )
 }
+
+/** What the form needs of a question. */
+type Question = Pick<PendingInput, 'toolName' | 'agent' | 'message' | 'schema' | 'approves'>
 
 interface Field {
   readonly name: string

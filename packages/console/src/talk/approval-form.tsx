@@ -1,18 +1,21 @@
 import type { PendingApproval } from '@provost/core'
 import { isRecord } from '@provost/core'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 
 import { Icon } from '../look/icon.tsx'
 import { LabelChips } from '../look/label-chips.tsx'
 import { problemLine } from '../look/states.tsx'
-import { Block, Words } from '../look/words.tsx'
+import { Words } from '../look/words.tsx'
 
 /** A call that waits for a decision: its arguments with their origins and warnings, and the decision. */
 export function ApprovalForm({
+  sessionId,
   wait,
   onDecide,
 }: {
+  readonly sessionId: string
   readonly wait: PendingApproval
   readonly onDecide: (decision: 'approve' | 'deny', reason: string) => Promise<void>
 }): ReactNode {
@@ -27,7 +30,7 @@ export function ApprovalForm({
       setSending(false)
     })
   }
-  const { toolName, agent, input, label, origins = [], warnings = [], evidence } = wait
+  const { toolName, agent, input, label, origins = [], warnings = [] } = wait
   const args = isRecord(input) ? Object.entries(input) : [['answer', input] as const]
   return (
     <section className="question" aria-label={`Approval of ${toolName}`}>
@@ -71,12 +74,11 @@ export function ApprovalForm({
           )
         })}
       </dl>
-      {evidence !== undefined && (
-        <details>
-          <summary>Evidence of the policy</summary>
-          <Block label="Evidence of the policy">{evidence}</Block>
-        </details>
-      )}
+      <p>
+        <Link to="/inbox" search={{ case: `approval:${sessionId}:${wait.id}` }}>
+          Where the values came from
+        </Link>
+      </p>
       <label>
         Reason (the model is told)
         <input value={reason} maxLength={10_000} onChange={({ currentTarget }) => setReason(currentTarget.value)} />

@@ -39,6 +39,7 @@ export function Talk({ sessionId: id, session }: SessionViewProps): ReactNode {
         {pending.approvals.map((wait) => (
           <ApprovalForm
             key={wait.id}
+            sessionId={id}
             wait={wait}
             onDecide={(decision, reason) => live.decide(wait.id, decision, reason)}
           />

@@ -81,8 +81,11 @@ export function feedInto(client: QueryClient): FeedReader {
       client.setQueryData(sessionQuery(session.id).queryKey, session)
       void client.invalidateQueries({ queryKey: ['session', session.id] }, { cancelRefetch: false })
       const shown = client.getQueryData(waitsQuery.queryKey) ?? []
-      const known = shown.filter(({ sessionId }) => sessionId === session.id).map(({ id }) => id)
-      if (known.toSorted().join('\n') !== session.waits.toSorted().join('\n')) {
+      const known = shown
+        .filter(({ kind, sessionId }) => kind !== 'change' && sessionId === session.id)
+        .map(({ id }) => id)
+      const mayEnd = shown.some(({ kind, sessionId }) => kind === 'change' && sessionId === session.id)
+      if (mayEnd || known.toSorted().join('\n') !== session.waits.toSorted().join('\n')) {
         void client.invalidateQueries({ queryKey: waitsQuery.queryKey })
       }
     },

@@ -1,0 +1,124 @@
+import type { ConsoleWait } from '@provost/server/console'
+import type { ReactNode } from 'react'
+import { useRef } from 'react'
+
+import { Icon } from '../look/icon.tsx'
+import type { ShownLabel } from '../look/label-chips.tsx'
+import { LabelChips } from '../look/label-chips.tsx'
+import { Words } from '../look/words.tsx'
+import { textOf } from '../wire/read-json.ts'
+import { useCurves } from './curves.ts'
+import type { Argument, Case } from './evidence.ts'
+import { SourceCard } from './source-card.tsx'
+
+/** The flow of a call: where its values came from, through which agents, and what would happen. */
+export function Flow({ wait, drawn }: { readonly wait: ConsoleWait; readonly drawn: Case }): ReactNode {
+  const box = useRef<HTMLDivElement>(null)
+  const curves = useCurves(box, drawn)
+  const { args, sources, path } = drawn
+  const effect = wait.tool?.effect ?? textOf(wait.wait?.['effect'], 'of unknown effect')
+  return (
+    <div className={`flow ${sources.length === 0 ? 'bare' : ''}`} ref={box}>
+      {sources.length > 0 && (
+        <>
+          <section className="sources" aria-label="Where the values came from">
+            <h3>Where the values came from</h3>
+            {sources.map((source) => (
+              <SourceCard key={source.key} sessionId={wait.sessionId} source={source} args={args} />
+            ))}
+          </section>
+          <section className="through" aria-label="Through which agents">
+            <h3>Through</h3>
+            <ol>
+              {path.map((agent, at) => (
+                <li key={agent} className="hop">
+                  {at > 0 && <Icon name="handoff" />} <Words limit={60}>{agent}</Words>
+                </li>
+              ))}
+            </ol>
+          </section>
+        </>
+      )}
+      <section className="sink" aria-label="What would happen">
+        <h3>What would happen</h3>
+        <div className="call-card">
+          <header>
+            <code>
+              <Words limit={128}>{wait.tool?.name ?? wait.wait?.toolName ?? 'the answer'}</Words>
+            </code>
+            <span className="chip">{effects[effect] ?? effect}</span>
+            {wait.tool?.idempotent && <span className="chip">repeatable</span>}
+            <LabelChips label={labelOf(wait)} />
+          </header>
+          <dl>
+            {args.map((arg) => (
+              <ArgumentRow key={arg.pointer} arg={arg} />
+            ))}
+          </dl>
+        </div>
+      </section>
+      {curves.length > 0 && (
+        <svg className="curves" aria-hidden>
+          {curves.map(({ d, end: [x, y], isBad }) => (
+            <g key={d} className={isBad ? 'bad' : ''}>
+              <path d={d} />
+              <circle cx={x} cy={y} r={3} />
+            </g>
+          ))}
+        </svg>
+      )}
+    </div>
+  )
+}
+
+const effects: Readonly<Record<string, string>> = {
+  none: 'computes only',
+  read: 'reads',
+  write: 'changes data',
+  egress: 'sends data out',
+}
+
+function ArgumentRow({ arg }: { readonly arg: Argument }): ReactNode {
+  const { pointer, name, value, role, isAskedAbout, origin, warnings } = arg
+  return (
+    <div className={`arg ${isAskedAbout ? 'bad' : ''}`} data-sink={pointer}>
+      <dt>
+        <Words limit={80}>{name}</Words>
+        {role !== undefined && <span className="dim"> {role}</span>}
+        {isAskedAbout && (
+          <span className="flag">
+            <Icon name="flag" /> asked about
+          </span>
+        )}
+      </dt>
+      <dd className="value">
+        <Words limit={4_000}>{value}</Words>
+      </dd>
+      {origin !== '' && (
+        <dd className="dim">
+          <Words limit={300}>{origin}</Words>
+        </dd>
+      )}
+      {warnings.map((warning) => (
+        <dd key={warning} className="warning">
+          <Icon name="alert" /> <Words limit={400}>{warning}</Words>
+        </dd>
+      ))}
+    </div>
+  )
+}
+
+function labelOf({ wait }: ConsoleWait): ShownLabel | undefined {
+  const label = wait?.['label']
+  return isLabel(label) ? label : undefined
+}
+
+function isLabel(value: unknown): value is ShownLabel {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'integrity' in value &&
+    'sources' in value &&
+    Array.isArray(value.sources)
+  )
+}

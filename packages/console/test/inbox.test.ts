@@ -1,0 +1,44 @@
+import * as page from '@provost/console'
+import { expect, test } from 'vitest'
+
+import { inBrowser, looks, openTab, whyNoBrowser } from './browser.ts'
+import { deskOf, openConsole } from './scenario.ts'
+
+const missing = whyNoBrowser(page.assets)
+
+test('an approval is read with its evidence in all looks, and decided with the keys alone', async (ctx) => {
+  if (missing !== undefined) return ctx.skip(missing)
+  const server = await openConsole((store) => [deskOf(store)])
+  try {
+    await server.run('Handle the mail 15-cap.eml: refund order 1056 as it asks.')
+    await inBrowser(async (browser) => {
+      for (const look of looks) {
+        const tab = await openTab(browser, server.consoleUrl, look)
+        // The page opens the inbox, because something waits.
+        const sink = tab.page.locator('.arg.bad', { hasText: 'payTo' })
+        await sink.waitFor()
+        await tab.page.locator('mark.bad', { hasText: 'XX42' }).waitFor()
+        expect(await tab.page.locator('.through ol').innerText()).toMatch(/triage\s+retention/u)
+        expect(await tab.page.locator('.source').first().innerText()).toContain('<img src=x onerror=alert(1)>')
+        expect(await tab.page.locator('.inbox img, .inbox script').count()).toBe(0)
+        await tab.picture('inbox')
+        await tab.expectFine()
+        if (look === looks.at(-1)) {
+          await tab.page.keyboard.press('r')
+          await tab.page.keyboard.type('Not the account of the order.')
+          await tab.page.keyboard.press('Tab')
+          await tab.page.keyboard.press('d')
+          await tab.page.getByRole('status').getByText('Denied refund').waitFor()
+          await tab.picture('inbox-undo')
+          await tab.page.locator('.ended', { hasText: 'Denied refund by you' }).waitFor()
+          await tab.page.keyboard.press('g')
+          await tab.page.keyboard.press('s')
+          await tab.page.locator('.row .status.idle').waitFor()
+        }
+        await tab.context.close()
+      }
+    })
+  } finally {
+    await server.close()
+  }
+})
