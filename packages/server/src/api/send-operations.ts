@@ -72,13 +72,15 @@ export function sendOperations({ host, allow, accepting, decisionService }: Oper
       method: 'post',
       path: '/api/agent/session/{id}/abort',
       operationId: 'abort',
-      summary: 'Aborts the active or suspended run, in any process.',
+      summary:
+        'Aborts the active or suspended run, in any process. Operators of the role `operate` abort runs of others, too.',
       body: abortSchema,
       success: 202,
       answer: acceptedSchema,
       async handle({ principal, id, body: { drain, graceMs, onPendingApprovals } }) {
-        const live = await host.open(principal, id)
-        await allow(principal, { kind: 'abort', sessionId: id })
+        const { live, requester } = await decisionService.openToAbort(principal, id)
+        const foreign = requester?.id === principal.id ? undefined : requester
+        await allow(principal, { kind: 'abort', sessionId: id, ...(foreign && { requester: foreign }) })
         const options = {
           ...(drain !== undefined && { drain }),
           ...(graceMs !== undefined && { graceMs }),

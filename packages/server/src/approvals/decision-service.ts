@@ -31,6 +31,12 @@ export interface DecisionService {
    */
   openToDecide(principal: Principal, id: string): Promise<ReachedSession>
   /**
+   * Opens a session to abort its run: the principal's own, or any session for the role `operate`.
+   *
+   * @throws HttpError 404
+   */
+  openToAbort(principal: Principal, id: string): Promise<ReachedSession>
+  /**
    * Opens a session to read it: the principal's own, or any session for a principal that decides or operates, if `authorize` permits it.
    *
    * @throws HttpError 403, 404
@@ -73,6 +79,15 @@ export function createDecisionService({ host, approver, authorized, allow }: Dec
       return { live: await host.open(principal, id), requester: principal }
     } catch (refused) {
       if (!approver.isRule && !(await approver.isOperator(principal))) throw refused
+      return foreign(principal, id, refused)
+    }
+  }
+
+  async function openToAbort(principal: Principal, id: string): Promise<ReachedSession> {
+    try {
+      return { live: await host.open(principal, id), requester: principal }
+    } catch (refused) {
+      if ((await approver.roleOf(principal))?.role !== 'operate') throw refused
       return foreign(principal, id, refused)
     }
   }
@@ -191,6 +206,7 @@ export function createDecisionService({ host, approver, authorized, allow }: Dec
 
   return {
     openToDecide,
+    openToAbort,
     openToRead: (principal, id) => looked(principal, id, 'read', (whose) => host.open(whose, id)),
     view: (principal, id, kind) => looked(principal, id, kind, (whose) => host.view(whose, id)),
     async check(principal, reached, decisions, via) {

@@ -95,4 +95,14 @@ describe('a session of another principal', () => {
     const { server, id } = await asked({ operator: ({ id: name }) => (name === 'olga' ? role : undefined) })
     expect((await ask(server, `/api/agent/session/${id}`, { as: 'olga' })).status).toBe(status)
   })
+
+  test.each([
+    ['operate', 202, 'idle'],
+    ['decide', 404, 'suspended'],
+  ] as const)('its run: an abort with the role %s answers %i', async (role, status, after) => {
+    const { server, id } = await asked({ operator: ({ id: name }) => (name === 'olga' ? role : undefined) })
+    expect((await ask(server, `/api/agent/session/${id}/abort`, { as: 'olga', body: {} })).status).toBe(status)
+    const state = async (): Promise<string> => (await (await ask(server, `/api/agent/session/${id}`)).json()).status
+    await expect.poll(state).toBe(after)
+  })
 })
