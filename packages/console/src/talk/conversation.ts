@@ -31,7 +31,8 @@ export interface Turn {
   readonly role: Message['role']
   readonly agent?: string | undefined
   readonly label?: Message['label'] | undefined
-  readonly at: number
+  /** Absent where the server withholds secrets. */
+  readonly at: number | undefined
   readonly pieces: readonly Piece[]
   readonly error?: Message['error'] | undefined
   /** The message is being written. */

@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useLayoutEffect, useRef, useState } from 'react'
 
@@ -6,16 +7,21 @@ import { Icon } from '../look/icon.tsx'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
 import type { SessionViewProps } from '../sessions/session-view.ts'
+import { accessQuery } from '../wire/queries.ts'
 import { AnswerForm } from './answer-form.tsx'
 import { ApprovalForm } from './approval-form.tsx'
 import { Composer } from './composer.tsx'
 import type { Call, Turn } from './conversation.ts'
+import { Observer } from './observer.tsx'
 import { TurnView } from './turn-view.tsx'
 import { useConversation } from './use-conversation.ts'
 
 /** What was said in a session, live, and the means to take part. */
 export function Talk({ sessionId: id, session }: SessionViewProps): ReactNode {
-  const live = useConversation(id, session?.status)
+  const { data: access } = useQuery(accessQuery)
+  const live = useConversation(id, session?.status, access?.role === 'view' ? 'entries' : 'streams')
+  const owner = session?.principal
+  const isOwn = owner === undefined || owner === access?.principal
   const { conversation, pending, isRunning, isLoading, error } = live
   const field = useRef<HTMLTextAreaElement>(null)
   useKeys('Conversation', [{ key: 'm', also: ['/'], does: 'write a message', run: () => field.current?.focus() }])
@@ -53,7 +59,11 @@ export function Talk({ sessionId: id, session }: SessionViewProps): ReactNode {
           New messages <Icon name="down" />
         </button>
       )}
-      <Composer live={live} field={field} />
+      {isOwn ? (
+        <Composer live={live} field={field} />
+      ) : (
+        <Observer live={live} owner={owner} mayAbort={access?.role === 'operate'} />
+      )}
     </>
   )
 }

@@ -29,7 +29,7 @@ export const TurnView = memo(function TurnView({
           <Words limit={100}>{isUser ? 'user' : (agent ?? role)}</Words>
         </strong>
         <LabelChips label={label} />
-        <Ago at={at} />
+        {at !== undefined && <Ago at={at} />}
       </header>
       {pieces.map((piece, index) => (
         <PieceView key={piece.id} piece={piece} call={calls[index]} isUser={isUser} />

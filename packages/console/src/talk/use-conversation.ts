@@ -1,11 +1,11 @@
 import type { Client } from '@provost/client'
 import { createClient } from '@provost/client'
-import type { AgentEvent, PendingWork } from '@provost/core'
+import type { AgentEvent, Message, PendingWork } from '@provost/core'
 import { noPendingWork } from '@provost/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 
-import { apiUrl, client, headers } from '../wire/connection.ts'
+import { apiUrl, askJson, client, headers } from '../wire/connection.ts'
 import type { Conversation } from './conversation.ts'
 import { conversationOf, withEvent } from './conversation.ts'
 
@@ -28,11 +28,19 @@ export interface LiveConversation {
  * Follows the conversation of a session.
  *
  * @param status of the session as the feed tells it: a run that begins elsewhere is followed too.
+ * @param reads `streams`; or `entries`, where the server withholds secrets: each message is shown once it is complete.
  */
-export function useConversation(id: string, status: string | undefined): LiveConversation {
+export function useConversation(
+  id: string,
+  status: string | undefined,
+  reads: 'streams' | 'entries',
+): LiveConversation {
   const queries = useQueryClient()
   const key = ['session', id, 'talk']
-  const view = useQuery({ queryKey: key, queryFn: () => client.session(id).get() })
+  const view = useQuery({
+    queryKey: [...key, reads],
+    queryFn: async (): Promise<TalkView> => (reads === 'streams' ? client.session(id).get() : withheldView(id)),
+  })
   const [live, setLive] = useState<Live | undefined>()
   const [isFollowing, setFollowing] = useState(false)
   const leaving = useRef<AbortController | undefined>(undefined)
@@ -62,7 +70,7 @@ export function useConversation(id: string, status: string | undefined): LiveCon
     if (!data || isFollowing) return
     setLive({ conversation: conversationOf(data.messages), pending: data.pending })
     const { signal } = leaving.current ?? new AbortController()
-    if (data.status !== 'running') return
+    if (data.status !== 'running' || reads === 'entries') return
     const stream = leavable(signal)
       .session(id)
       .follow(data.lastEventId === undefined ? {} : { lastEventId: data.lastEventId })
@@ -112,6 +120,26 @@ export function useConversation(id: string, status: string | undefined): LiveCon
       await queries.invalidateQueries({ queryKey: key })
     },
   }
+}
+
+/** More than the entries of any log. */
+const lastEntry = 1e9
+
+/** Returns the conversation as the console's routes show it: without secrets, and its last 200 messages. */
+async function withheldView(id: string): Promise<TalkView> {
+  const path = `/api/console/session/${encodeURIComponent(id)}/state`
+  const { status, view } = await askJson<{ readonly status: string; readonly view: readonly Message[] }>(path, {
+    query: { at: lastEntry },
+  })
+  return { status, messages: view, pending: noPendingWork }
+}
+
+/** What is read of a session. */
+interface TalkView {
+  readonly status: string
+  readonly messages: readonly Message[]
+  readonly pending: PendingWork
+  readonly lastEventId?: string
 }
 
 interface Live {
