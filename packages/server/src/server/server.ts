@@ -200,6 +200,7 @@ export function createServer(options: ServerOptions): Server {
       const request = context.req.raw
       let principal = localPrincipal
       if (secured) {
+        checkOrigin(request)
         principal = await principalOf(context)
         const wait = rate.take(principal.id)
         if (wait > 0) throw tooFast(wait)
@@ -219,6 +220,18 @@ export function createServer(options: ServerOptions): Server {
     if (!given) return false
     if (options.publicUrl !== undefined && given.origin === new URL(options.publicUrl).origin) return true
     return isLocal(given.hostname) && isLocal(new URL(request.url).hostname)
+  }
+
+  /** A page of another origin must not write with the cookies of its visitor. Pages cannot set the header `authorization` of others. */
+  function checkOrigin(request: Request): void {
+    const { headers, method } = request
+    if (!authenticate || method === 'GET' || !headers.has('cookie') || headers.has('authorization')) return
+    const from = headers.get('origin')
+    const isForeign =
+      from === null
+        ? headers.get('sec-fetch-site') === 'cross-site'
+        : !origins.includes(from) && !isOwnOrigin(from, request) && !isSameHost(from, request)
+    if (isForeign) throw foreignOrigin()
   }
 
   app.all('/mcp', async (context) => {
@@ -291,6 +304,12 @@ export function createServer(options: ServerOptions): Server {
   }
 }
 
+/** Whether a page comes from the host that the request names, or that a proxy received it for. */
+function isSameHost(origin: string, { url, headers }: Request): boolean {
+  const host = URL.parse(origin)?.host
+  return host !== undefined && (host === new URL(url).host || host === headers.get('x-forwarded-host'))
+}
+
 function parse(schema: z.ZodType, value: unknown, what: string): unknown {
   const result = schema.safeParse(value)
   if (result.success) return result.data
@@ -327,7 +346,7 @@ function foreignOrigin(): HttpError {
   const error = {
     code: 'forbidden',
     message: 'Pages of this origin may not call this server.',
-    hint: 'Name it in `origins`.',
+    hint: 'Name it in `origins`, or set `publicUrl` if it is a page of this server.',
   }
   return new HttpError(403, error)
 }

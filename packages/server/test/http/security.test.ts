@@ -337,3 +337,28 @@ test('oversized headers and invalid HTTP are rejected in the shape of all errors
   expect(await said('what?\r\n\r\n')).toContain('"code":"invalid-http"')
   await listening.close()
 })
+
+test('a page of another origin cannot write with the cookies of its visitor', async () => {
+  const server = serverOf([{ text: 'a' }, { text: 'b' }, { text: 'c' }, { text: 'd' }, { text: 'e' }], {
+    authenticate: (request) => (request.headers.get('cookie') === 'user=ann' ? { id: 'ann' } : undefined),
+    origins: ['https://app.example'],
+  })
+  const sent = async (headers: Record<string, string>, method = 'POST'): Promise<Response> =>
+    server.fetch(
+      new Request(`http://desk.example/api/agent/${method === 'GET' ? 'sessions' : 'execute'}`, {
+        method,
+        headers: { cookie: 'user=ann', 'content-type': 'application/json', ...headers },
+        ...(method === 'POST' && { body: '{"input":"x"}' }),
+      }),
+    )
+  const refused = { status: 403, code: 'forbidden' }
+  expect(await refusal(await sent({ origin: 'https://evil.example' }))).toEqual(refused)
+  expect(await refusal(await sent({ origin: 'null' }))).toEqual(refused)
+  expect(await refusal(await sent({ 'sec-fetch-site': 'cross-site' }))).toEqual(refused)
+  const own = ['http://desk.example', 'https://app.example']
+  for (const origin of own) expect((await sent({ origin })).status).toBe(200)
+  expect((await sent({ origin: 'https://front.example', 'x-forwarded-host': 'front.example' })).status).toBe(200)
+  expect((await sent({})).status).toBe(200)
+  expect((await sent({ origin: 'https://evil.example' }, 'GET')).status).toBe(200)
+  await server.close()
+})
