@@ -1,8 +1,8 @@
 import type { Principal } from '@provost/core'
 
 import { eventFrames } from '../sessions/event-stream.ts'
-import type { LiveSession } from '../sessions/live-session.ts'
-import type { SessionEvents } from '../sessions/session-reader.ts'
+import type { LiveSession, WatchedSession } from '../sessions/live-session.ts'
+import type { Following, SessionEvents } from '../sessions/session-reader.ts'
 import { followSession } from '../sessions/session-reader.ts'
 import type { Cursor } from '../stream/cursor.ts'
 import { writeCursor } from '../stream/cursor.ts'
@@ -31,7 +31,7 @@ export function formOf(request: Request, { verbose }: StreamQuery): StreamForm {
 /** Returns the events of a session as a response. The response counts as one of the principal's streams. */
 export function streamed(
   { limits, connections, report, compression }: OperationSetup,
-  live: LiveSession,
+  live: LiveSession | WatchedSession,
   principal: Principal,
   { verbose, gzip }: StreamForm,
   open: (signal: AbortSignal) => SessionEvents,
@@ -68,10 +68,11 @@ export function streamed(
 /** Returns the events after a cursor, and those that follow, as a response. */
 export function followed(
   setup: OperationSetup,
-  live: LiveSession,
+  live: LiveSession | WatchedSession,
   principal: Principal,
   form: StreamForm,
   after: Cursor,
+  following: Following = {},
 ): Response {
   const { host, limits } = setup
   const { waitingBytes } = limits
@@ -80,7 +81,7 @@ export function followed(
     live,
     principal,
     form,
-    (signal) => followSession({ host, live, signal, waitingBytes }, after),
+    (signal) => followSession({ host, live, signal, waitingBytes }, after, following),
     after,
   )
 }

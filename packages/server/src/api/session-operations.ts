@@ -8,6 +8,8 @@ import { operation } from '../http/operation.ts'
 import { eventsQuery, listQuery } from '../http/request-schema.ts'
 import { listSchema, releaseSchema, sessionSchema } from '../http/response-schema.ts'
 import { shownChange } from '../sessions/held-change.ts'
+import { watchedSession } from '../sessions/live-session.ts'
+import { auditLogOf } from '../sessions/ownership.ts'
 import { foldSession, isBeyond, isOver } from '../sessions/session-end.ts'
 import type { SessionHost } from '../sessions/session-host.ts'
 import { atBeginning, givenCursor, writeCursor } from '../stream/cursor.ts'
@@ -91,6 +93,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
         host.forget(id)
         await host.store.delete(id)
         await host.store.delete(compensationLog(id))
+        await host.store.delete(auditLogOf(id))
         return new Response(null, { status: 204 })
       },
     }),
@@ -98,20 +101,24 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       method: 'get',
       path: '/api/agent/session/{id}/events',
       operationId: 'events',
-      summary: 'Streams the events after one, and those that follow until no run is active.',
+      summary:
+        'Streams the events after one, and those that follow until no run is active. With `follow=1` it stays open; with `recover=0` it resumes no run whose process died.',
       headers: resumeHeader,
       query: eventsQuery,
       success: 200,
       stream: 'text/event-stream',
       async handle({ principal, id, query, request }) {
         accepting()
-        const live = await decisionService.openToRead(principal, id)
+        const isLooking = query.recover === '0'
+        if (isLooking) await decisionService.view(principal, id, 'read')
+        const live = isLooking ? watchedSession(id, host.redaction) : await decisionService.openToRead(principal, id)
         const after = request.headers.get('last-event-id') ?? query.after
         const cursor = after === undefined ? atBeginning : givenCursor(id, after)
         if (await isBeyond(host.store, id, cursor)) throw beyondLog(id)
         // An EventSource stops reconnecting at this status alone.
-        if (await isOver(host.store, id, cursor)) return new Response(null, { status: 204 })
-        return followed(setup, live, principal, formOf(request, query), cursor)
+        const stays = query.follow === '1'
+        if (!stays && (await isOver(host.store, id, cursor))) return new Response(null, { status: 204 })
+        return followed(setup, live, principal, formOf(request, query), cursor, { stays })
       },
     }),
     operation({

@@ -264,9 +264,16 @@ type Verbose = '0' | '1' | undefined
 
 export const streamQuery: z.ZodType<{ verbose?: Verbose }> = z.object({ verbose })
 
-export const eventsQuery: z.ZodType<{ after?: string | undefined; verbose?: Verbose }> = z.object({
+export const eventsQuery: z.ZodType<{
+  after?: string | undefined
+  verbose?: Verbose
+  follow?: '0' | '1' | undefined
+  recover?: '0' | '1' | undefined
+}> = z.object({
   after: z.string().min(1).max(10_000).optional(),
   verbose,
+  follow: z.enum(['0', '1']).optional().describe('1: the stream stays open while no run is active.'),
+  recover: z.enum(['0', '1']).optional().describe('0: only reads. A run whose process died is not resumed.'),
 })
 
 /** Depth of a client's JSON at most, since recursive code reads it. */

@@ -26,6 +26,16 @@ export interface LiveSession {
   idle: Promise<void> | undefined
 }
 
+/** A session that readers only look at. It is not opened, since the store counts who opens a session whose process died. */
+export type WatchedSession = Pick<LiveSession, 'id' | 'feed' | 'idle'> & {
+  readonly agent?: never
+  readonly session: Pick<Session<unknown, never>, 'status'>
+}
+
+export function watchedSession(id: string, redaction: ClientRedaction): WatchedSession {
+  return { id, feed: createEventFeed(id, 0, redaction), idle: undefined, session: { status: 'idle' } }
+}
+
 const lastOffset: Fold<number> = { key: 'server/offset', initial: 0, apply: (_, entry) => entry.offset }
 
 /** The extension name under which the log records the definitions of a client's tools. */

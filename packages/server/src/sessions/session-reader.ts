@@ -10,7 +10,7 @@ import { joined, readCursor } from '../stream/read-cursor.ts'
 import { createReaderQueue } from '../stream/reader-queue.ts'
 import type { ExecuteComplete } from './completion.ts'
 import { completionOf, completionOfResult } from './completion.ts'
-import type { LiveSession } from './live-session.ts'
+import type { LiveSession, WatchedSession } from './live-session.ts'
 import { hasNews } from './session-end.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionTree } from './session-tree.ts'
@@ -22,7 +22,8 @@ export type SessionEvents = AsyncGenerator<readonly Sent[], ExecuteComplete | un
 /** Options of a reader. */
 export interface Reading {
   readonly host: SessionHost
-  readonly live: LiveSession
+  /** A run of a watched session is not resumed if its process died. */
+  readonly live: LiveSession | WatchedSession
   /** Stops reading. */
   readonly signal: AbortSignal
   /** Bytes of live events that may be queued; a slower reader continues from the kept events and the log. */
@@ -35,7 +36,7 @@ export interface Reading {
  * @param start is called when the reader listens, so that no event is missed.
  */
 export function readRun(
-  reading: Reading,
+  reading: Reading & { readonly live: LiveSession },
   start: () => AgentStream<unknown>,
 ): { run: AgentStream<unknown>; events: SessionEvents } {
   const { host, live, signal, waitingBytes } = reading
@@ -113,6 +114,17 @@ function endingAfter(items: readonly FeedItem[], before: Ending | undefined): En
   return ending
 }
 
+function runsHere({ running }: SessionHost, id: string): LiveSession | undefined {
+  for (const live of running) if (live.id === id) return live
+  return undefined
+}
+
+/** How a session is followed. */
+export interface Following {
+  /** Stays open while no run is active. Default: ends then. */
+  readonly stays?: boolean
+}
+
 /** Milliseconds between polls of a run in another process, beside the store's hints: while it streams, is silent, and is suspended. */
 const soonMs = 60
 const silentMs = 300
@@ -122,8 +134,9 @@ const lookMs = 1_000
  * Yields the events of a session after a cursor until no run is active, in whatever process it runs. Durable events come
  * once. Transient events come once too, if this process or the store's buffer still has them.
  */
-export async function* followSession(reading: Reading, after: Cursor): SessionEvents {
+export async function* followSession(reading: Reading, after: Cursor, following: Following = {}): SessionEvents {
   const { host, live, signal } = reading
+  const { stays = false } = following
   const { store } = host
   const retained = (): readonly FeedItem[] => live.feed.retained().filter((item) => !isRefusal(item))
   const tree = sessionTree(store, live.id, host.redaction, store.transient, retained)
@@ -133,7 +146,11 @@ export async function* followSession(reading: Reading, after: Cursor): SessionEv
   let lookAt = 0
   try {
     for (;;) {
-      const left = yield* localEvents(reading, place, tree)
+      const left = yield* localEvents(
+        { ...reading, live: live.agent ? live : (runsHere(host, live.id) ?? live) },
+        place,
+        tree,
+      )
       if (signal.aborted) return undefined
       if (left === 'behind') continue
       for await (const sent of tree.read(place)) {
@@ -145,10 +162,15 @@ export async function* followSession(reading: Reading, after: Cursor): SessionEv
         run?.status === 'running' ||
         (run?.status === 'suspended' && (run.yielded || (await hasNews(store, live.id, waits))))
       if (!open && live.session.status !== 'running') {
+        if (stays) {
+          await watching.next(lookMs)
+          if (signal.aborted) return undefined
+          continue
+        }
         const { end } = tree
         return completionOf(live.id, end?.runId === run?.id ? end : undefined, pendingWork(tree.state))
       }
-      if (live.session.status !== 'running' && performance.now() >= lookAt) {
+      if (live.agent && live.session.status !== 'running' && performance.now() >= lookAt) {
         await host.recover(live)
         lookAt = performance.now() + lookMs
       }
