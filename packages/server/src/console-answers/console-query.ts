@@ -130,11 +130,53 @@ export const traceBody: z.ZodType<TraceBody> = z
   })
   .refine(({ start, end }) => start < end && end - start <= 20_000, 'select 1 to 20,000 characters')
 
-export const forkBody: z.ZodType<{ at?: number | undefined }> = z.strictObject({
-  at: z.int().min(1).max(1e9).optional().describe('The fork ends with the last turn that had ended at this offset.'),
+/** What a fork is made of. */
+interface ForkBody {
+  at?: number | undefined
+  unfinished?: 'leave-out' | 'end' | 'continue' | undefined
+  results?: { callId: string; output: unknown }[] | undefined
+  model?: string | undefined
+}
+
+export const forkBody: z.ZodType<ForkBody> = z.strictObject({
+  at: z.int().min(1).max(1e9).optional().describe('The offset of an entry. Default: the end of the log.'),
+  unfinished: z
+    .enum(['leave-out', 'end', 'continue'])
+    .optional()
+    .describe(
+      'A turn that had not ended there: `leave-out` (default) ends the fork with the last turn before it, `end` ends it there, `continue` resumes it.',
+    ),
+  results: z
+    .array(z.strictObject({ callId: z.string().min(1).max(1_000), output: z.unknown() }))
+    .max(100)
+    .optional()
+    .describe('Results of calls of the step at the entry, in place of the recorded ones. They are untrusted.'),
+  model: name.optional().describe('One of the models that the server offers to requests, for the turn that continues.'),
 })
 
 export const importBody: z.ZodType<{ lines: string; id?: string | undefined }> = z.strictObject({
   lines: z.string().min(1).describe('An export, as text.'),
   id: z.string().min(1).max(200).optional(),
+})
+
+/** A policy as data: a set of rules, without some, and with tools that it denies or asks about. */
+export interface EditedPolicy {
+  set: 'intent' | 'classic'
+  without?: string[] | undefined
+  deny?: string[] | undefined
+  ask?: string[] | undefined
+  onViolation?: 'ask' | 'deny' | undefined
+}
+
+const names = z.array(name).max(200)
+
+export const whatIfBody: z.ZodType<{ sessions: string[]; policy: EditedPolicy }> = z.strictObject({
+  sessions: z.array(name).min(1).max(50),
+  policy: z.strictObject({
+    set: z.enum(['intent', 'classic']),
+    without: names.optional().describe('Rules of the set that are left out.'),
+    deny: names.optional().describe('Tools that are denied.'),
+    ask: names.optional().describe('Tools that are asked about, unless a rule denies the call.'),
+    onViolation: z.enum(['ask', 'deny']).optional().describe('`deny` turns questions of rules into denials.'),
+  }),
 })

@@ -18,6 +18,47 @@ export interface PolicyAnswer {
   more: boolean
 }
 
+/** Answer of `GET /api/console/policy/rules`. */
+export interface RulesAnswer {
+  /** In the order in which the rules of a set run. */
+  sets: { set: string; rules: string[] }[]
+}
+
+/** A verdict on a recorded call. */
+export interface WhatIfVerdict {
+  /** `unknown`: the record lacks what the policy needs. */
+  decision: 'allow' | 'ask' | 'deny' | 'unknown'
+  rule?: string | undefined
+  reason?: string | undefined
+  /** What the record lacks. */
+  missing?: string[] | undefined
+}
+
+/** Answer of `POST /api/console/policy/what-if`. */
+export interface WhatIfAnswer {
+  calls: {
+    sessionId: string
+    log: string
+    callId: string
+    agent: string
+    tool: string
+    arguments: { path: string; role: string; origin?: string | undefined; value: string }[]
+    before: WhatIfVerdict
+    would: WhatIfVerdict
+    /** `unchanged`, `moved` to another rule, `loosened`, `tightened`, `now-asks-human-agreed`, `now-allows-human-refused` or `cannot-judge`. */
+    change: string
+    /** It follows a changed verdict of the same run: the model would have seen something else. */
+    counterfactual: boolean
+    ran: boolean
+    /** What a human decided about it. */
+    human?: 'approve' | 'deny' | undefined
+  }[]
+  /** Calls by their change. */
+  counts: Record<string, number>
+  /** There are more calls than the answer has. */
+  more: boolean
+}
+
 /** What was spent under one name: a day, an agent or a model. */
 export interface CostRow {
   name: string

@@ -8,10 +8,13 @@ import type {
   ImportAnswer,
   PolicyAnswer,
   ReplayAnswer,
+  RulesAnswer,
   StateAnswer,
   SystemAnswer,
   TraceAnswer,
   TracePlace,
+  WhatIfAnswer,
+  WhatIfVerdict,
 } from './insight-answer.ts'
 
 const count = z.int().min(0)
@@ -34,6 +37,40 @@ export const policyAnswer: z.ZodType<PolicyAnswer> = z.object({
   ),
   sessions: count,
   more: z.boolean().describe('More sessions match: narrow `from` and `to`.'),
+})
+
+export const rulesAnswer: z.ZodType<RulesAnswer> = z.object({
+  sets: z.array(z.object({ set: z.string(), rules: z.array(z.string()) })),
+})
+
+const verdict: z.ZodType<WhatIfVerdict> = z.object({
+  decision: z.enum(['allow', 'ask', 'deny', 'unknown']),
+  rule: z.string().optional(),
+  reason: z.string().optional(),
+  missing: z.array(z.string()).optional(),
+})
+
+export const whatIfAnswer: z.ZodType<WhatIfAnswer> = z.object({
+  calls: z.array(
+    z.object({
+      sessionId: z.string(),
+      log: z.string(),
+      callId: z.string(),
+      agent: z.string(),
+      tool: z.string(),
+      arguments: z.array(
+        z.object({ path: z.string(), role: z.string(), origin: z.string().optional(), value: z.string() }),
+      ),
+      before: verdict,
+      would: verdict,
+      change: z.string(),
+      counterfactual: z.boolean(),
+      ran: z.boolean(),
+      human: z.enum(['approve', 'deny']).optional(),
+    }),
+  ),
+  counts: z.record(z.string(), count),
+  more: z.boolean(),
 })
 
 export const costAnswer: z.ZodType<CostAnswer> = z.object({

@@ -1,6 +1,7 @@
 import type { Entry, SessionStore } from '@provost/core'
 
 import { HttpError } from '../http/http-error.ts'
+import { auditLogOf } from '../sessions/ownership.ts'
 
 /** Levels of children that a log may be below its session. */
 const deepest = 64
@@ -12,12 +13,13 @@ export async function entryAfter(store: SessionStore, log: string, offset: numbe
 }
 
 /**
- * Checks that a log is the main log of a session, or that of one of its children.
+ * Checks that a log is the main log of a session, that of one of its children, or its audit log of exports.
  *
  * @returns the log.
  * @throws HttpError 404 `unknown-log`
  */
 export async function checkLog(store: SessionStore, sessionId: string, log: string = sessionId): Promise<string> {
+  if (log === auditLogOf(sessionId)) return log
   let name = log
   for (let depth = 0; name !== sessionId; depth++) {
     const first = depth < deepest ? await entryAfter(store, name, 0) : undefined

@@ -7,6 +7,7 @@ import { feedOperation } from './feed-operation.ts'
 import { insightOperations } from './insight-operations.ts'
 import { readOperations } from './read-operations.ts'
 import { sessionFeed } from './session-feed.ts'
+import { whatIfOperations } from './what-if-operation.ts'
 
 /**
  * Returns the routes under `/api/console`.
@@ -21,6 +22,7 @@ export function consoleOperations(setup: OperationSetup, authorized: boolean): r
     ...readOperations(setup, stored, access),
     feedOperation(setup, stored, access, feed),
     ...insightOperations(setup, stored, access, feed),
+    ...whatIfOperations(setup, stored, access),
     ...copyOperations(setup, stored, access),
   ]
 }

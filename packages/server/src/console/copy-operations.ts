@@ -1,4 +1,4 @@
-import { displayText } from '@provost/core'
+import { displayText, toJson } from '@provost/core'
 import { exportSession, forkSession, importSession } from '@provost/sessions'
 
 import type { OperationSetup } from '../api/operation-setup.ts'
@@ -9,8 +9,9 @@ import { forkAnswer, importAnswer, replayAnswer } from '../console-answers/insig
 import { HttpError } from '../http/http-error.ts'
 import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
+import { checkRequested, requestedNote } from '../sessions/requested-options.ts'
 import type { ConsoleAccess } from './console-access.ts'
-import { recordWrite } from './console-audit.ts'
+import { recordRead, recordWrite } from './console-audit.ts'
 import { json } from './console-json.ts'
 import type { ConsoleStore } from './console-store.ts'
 
@@ -28,7 +29,7 @@ const longestSide = 10_000
 
 /** Returns the routes that copy sessions out, in, or through the loop again. */
 export function copyOperations(
-  { host, accepting }: OperationSetup,
+  { host, accepting, requestOptions }: OperationSetup,
   { store }: ConsoleStore,
   access: ConsoleAccess,
 ): readonly Operation[] {
@@ -43,7 +44,9 @@ export function copyOperations(
       success: 200,
       stream: 'application/x-ndjson',
       async handle({ principal, id, query }) {
-        await access.session(principal, id, query.for === 'outside' ? 'view' : 'operate', 'export')
+        const { owner } = await access.session(principal, id, query.for === 'outside' ? 'view' : 'operate', 'export')
+        const evidence = { for: query.for ?? 'operators' }
+        await recordRead(store, id, { principal, rule: 'console-export', agent: owner.agent, evidence })
         return new Response(byteStream(exportSession(store, id, query.for === 'outside' ? { for: 'outside' } : {})), {
           headers: {
             'content-type': 'application/x-ndjson',
@@ -77,18 +80,35 @@ export function copyOperations(
       path: '/api/console/session/{id}/fork',
       operationId: 'consoleFork',
       summary:
-        'For operators of the role `operate`: a new session of your own with the turns of this one up to an entry. Continue it with `execute`.',
+        'For operators of the role `operate`: a new session of your own with the entries of this one up to one of them. Send it input with `execute`, or have its turn continue.',
       body: forkBody,
       success: 200,
       answer: forkAnswer,
-      async handle({ principal, id, body: { at } }) {
+      async handle({ principal, id, body: { at, unfinished = 'leave-out', results, model } }) {
         accepting()
-        const { owner } = await access.session(principal, id, 'operate', 'fork')
-        const { sessionId, offset } = await forkSession(store, id, { principal, ...(at !== undefined && { at }) })
-        let after = 0
-        for await (const entry of store.read(sessionId)) after = entry.offset
-        const evidence = { sessionId: id, offset }
-        await recordWrite(store, sessionId, { principal, rule: 'console-fork', after, agent: owner.agent, evidence })
+        const options = { model }
+        checkRequested(options, requestOptions)
+        await access.session(principal, id, 'operate', 'fork')
+        const { sessionId, offset } = await forkSession(store, id, {
+          ...{ principal, unfinished },
+          ...(at !== undefined && { at }),
+          ...(results && {
+            results: Object.fromEntries(results.map(({ callId, output }) => [callId, toJson(output)])),
+          }),
+          notes: [
+            ...(model === undefined ? [] : [requestedNote(options)]),
+            {
+              ...{ type: 'audit', decision: 'flagged', by: principal.id, rule: 'console-fork', sources: [] },
+              evidence: {
+                ...{ sessionId: id, at: at ?? null, unfinished },
+                ...(model !== undefined && { model }),
+                ...(results && { results: results.map(({ callId }) => callId) }),
+              },
+            },
+          ],
+        })
+        // The turn continues here at once; the store would hand it out later.
+        if (unfinished === 'continue') await host.recover(await host.open(principal, sessionId))
         return json({ sessionId, offset, left } satisfies ForkAnswer)
       },
     }),
@@ -105,6 +125,7 @@ export function copyOperations(
         const { owner } = await access.session(principal, id, 'operate')
         const agent = host.agentNamed(owner.agent)
         if (!agent) throw unknownAgent(owner.agent)
+        await recordRead(store, id, { principal, rule: 'console-replay', agent: owner.agent, evidence: {} })
         const { replaySession } = await import('@provost/replay')
         const found = await replaySession(agent, store.read(id))
         const side = (value: unknown): string => displayText(value, { limit: longestSide, lines: true })

@@ -25,6 +25,7 @@ const statuses: Readonly<Record<string, number>> = {
   'already-decided': 409,
   'wait-expired': 409,
   'no-turn': 409,
+  'call-not-in-step': 400,
   'nothing-to-resume': 409,
   'definition-changed': 409,
   'no-compactor': 409,

@@ -1,5 +1,5 @@
 import type { AgentStream } from '@provost/agent'
-import type { EntryOf, Extension, Fold, Json, ModelSettings, RequestEdit } from '@provost/core'
+import type { EntryBody, EntryOf, Extension, Fold, Json, ModelSettings, RequestEdit } from '@provost/core'
 import { defineExtension, isRecord, toJson } from '@provost/core'
 
 import { HttpError } from '../http/http-error.ts'
@@ -67,6 +67,11 @@ export function requestedRun(permitted: RequestOptions): RequestedRun {
       },
     }),
   }
+}
+
+/** Returns the entry that sets the options of a run whose log another writer makes. */
+export function requestedNote(options: RequestedOptions): Extract<EntryBody, { type: 'ext' }> {
+  return { type: 'ext', name: optionsExtension, key, data: toJson(options) }
 }
 
 /** Leaves out what this server does not permit: another process may have recorded it. */

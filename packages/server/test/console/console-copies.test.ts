@@ -1,0 +1,125 @@
+import type { Entry, SessionStore } from '@provost/core'
+import { entriesAnswer, forkAnswer, rulesAnswer, whatIfAnswer } from '@provost/server/console'
+import { scriptedModel } from '@provost/testing'
+import { describe, expect, test } from 'vitest'
+
+import { refusal } from '../approvals/approval-scenario.ts'
+import { ask, executed } from '../served.ts'
+import { consoleServer, got } from './console-scenario.ts'
+
+async function entriesOf(store: SessionStore, log: string): Promise<readonly Entry[]> {
+  const entries: Entry[] = []
+  for await (const entry of store.read(log)) entries.push(entry)
+  return entries
+}
+
+const small = { toolCalls: [{ name: 'refund', input: { amount: 5 } }] }
+
+describe('POST /api/console/session/{id}/fork', () => {
+  test('continues the turn at an entry with another result and another model', async () => {
+    const other = scriptedModel([({ messages }) => ({ text: `other: ${JSON.stringify(messages.at(-1)?.content)}` })])
+    const { server, store } = consoleServer([small, { text: 'done' }], { requestOptions: { models: { other } } })
+    const { id } = await executed(server, { input: 'refund 5' })
+    const settled = (await entriesOf(store, id)).find((entry) => entry.type === 'call' && entry.op === 'settled')
+    if (settled?.type !== 'call') throw new Error('no result')
+    const fork = await got(server, `session/${id}/fork`, forkAnswer, 'olga', {
+      ...{ at: settled.offset, unfinished: 'continue', model: 'other' },
+      results: [{ callId: settled.callId, output: 'the till is empty' }],
+    })
+    expect(fork.offset).toBe(settled.offset)
+    const answered = async (): Promise<string> => JSON.stringify(await entriesOf(store, fork.sessionId))
+    await expect.poll(answered).toContain('other: ')
+    expect(await answered()).toContain('the till is empty')
+    expect(await answered()).not.toContain('refunded 5')
+    const audit = (await entriesOf(store, fork.sessionId)).find(({ type }) => type === 'audit')
+    expect(audit).toMatchObject({
+      ...{ by: 'olga', rule: 'console-fork' },
+      evidence: {
+        sessionId: id,
+        at: settled.offset,
+        unfinished: 'continue',
+        model: 'other',
+        results: [settled.callId],
+      },
+    })
+    await server.close()
+  })
+
+  test('refuses models that requests may not use, and results of other steps', async () => {
+    const { server } = consoleServer([{ text: 'done' }])
+    const { id } = await executed(server, { input: 'hello' })
+    const path = `/api/console/session/${id}/fork`
+    for (const [body, code] of [
+      [{ model: 'other' }, 'invalid-option'],
+      [{ at: 3, unfinished: 'end', results: [{ callId: 'x', output: 1 }] }, 'call-not-in-step'],
+      [{ unfinished: 'maybe' }, 'invalid-request'],
+    ] as const) {
+      expect(await refusal(await ask(server, path, { as: 'olga', body }))).toEqual({ status: 400, code })
+    }
+    await server.close()
+  })
+})
+
+test('exports and replays are recorded beside the session, and its own log stays as it is', async () => {
+  const { server, store } = consoleServer([{ text: 'done' }])
+  const { id } = await executed(server, { input: 'hello' })
+  const before = (await entriesOf(store, id)).length
+  await (await ask(server, `/api/console/session/${id}/export?for=outside`, { as: 'vera' })).text()
+  await (await ask(server, `/api/console/session/${id}/export`, { as: 'olga' })).text()
+  await (await ask(server, `/api/console/session/${id}/replay`, { as: 'olga', body: {} })).text()
+  await (await ask(server, `/api/console/session/${id}/export`, { as: 'dan' })).text()
+  const path = `session/${id}/entries?from=1&log=${encodeURIComponent(`console-audit/${id}`)}`
+  const { entries } = await got(server, path, entriesAnswer)
+  expect(entries).toMatchObject([
+    { type: 'audit', by: 'vera', rule: 'console-export', evidence: { for: 'outside' } },
+    { type: 'audit', by: 'olga', rule: 'console-export', evidence: { for: 'operators' } },
+    { type: 'audit', by: 'olga', rule: 'console-replay' },
+  ])
+  expect((await entriesOf(store, id)).length).toBe(before)
+  const { sessions } = await (await ask(server, '/api/console/sessions', { as: 'olga' })).json()
+  expect(sessions).toHaveLength(1)
+  expect((await ask(server, `/api/agent/session/${id}`, { method: 'DELETE' })).status).toBe(204)
+  expect(await entriesOf(store, `console-audit/${id}`)).toEqual([])
+  await server.close()
+})
+
+describe('POST /api/console/policy/what-if', () => {
+  const policy = { set: 'classic' } as const
+
+  test('says what an edited policy would have decided, and leaves the log alone', async () => {
+    const { server, store } = consoleServer([small, { text: 'done' }])
+    const { id } = await executed(server, { input: 'refund 5' })
+    const before = (await entriesOf(store, id)).length
+    const body = { sessions: [id], policy: { ...policy, deny: ['refund'] } }
+    const { calls, counts } = await got(server, 'policy/what-if', whatIfAnswer, 'vera', body)
+    expect(calls).toMatchObject([
+      { sessionId: id, tool: 'refund', before: { decision: 'allow' }, would: { decision: 'deny', rule: 'deniedTool' } },
+    ])
+    expect(calls[0]).toMatchObject({ change: 'tightened', ran: true })
+    expect(JSON.stringify(calls)).toContain('[withheld: secret]')
+    expect(counts['tightened']).toBe(1)
+    const asks = { sessions: [id], policy: { ...policy, ask: ['refund'] } }
+    expect((await got(server, 'policy/what-if', whatIfAnswer, 'olga', asks)).calls[0]?.would).toMatchObject({
+      ...{ decision: 'ask', rule: 'askedTool', reason: 'The policy asks before refund.' },
+    })
+    expect((await entriesOf(store, id)).length).toBe(before)
+    await server.close()
+  })
+
+  test('is refused for sessions that the principal may not read', async () => {
+    const { server } = consoleServer([{ text: 'done' }])
+    const { id } = await executed(server, { input: 'hello' })
+    const path = '/api/console/policy/what-if'
+    const body = { sessions: [id], policy }
+    expect((await ask(server, path, { body, as: 'bob' })).status).toBe(404)
+    expect((await ask(server, path, { body: { ...body, sessions: [id, 'other'] }, as: 'olga' })).status).toBe(404)
+    const [, classic] = (await got(server, 'policy/rules', rulesAnswer, 'vera')).sets
+    expect(classic).toMatchObject({ set: 'classic', rules: expect.arrayContaining([expect.any(String)]) })
+    const without = (rule: string): object => ({ ...body, policy: { ...policy, without: [rule] } })
+    expect((await ask(server, path, { body: without(classic?.rules[0] ?? ''), as: 'vera' })).status).toBe(200)
+    expect(await refusal(await ask(server, path, { body: without('no such rule'), as: 'vera' }))).toEqual({
+      ...{ status: 400, code: 'invalid-request' },
+    })
+    await server.close()
+  })
+})
