@@ -118,10 +118,10 @@ export function createTrouble(cluster: Cluster, follower: Follower, say: (text: 
     async takeStoreAway(ms) {
       const { database } = cluster
       if (!database) return
-      database.away()
+      database.refuse()
       say('store away')
       await sleep(ms)
-      database.back()
+      database.carry()
       say('store back')
     },
     async drain() {

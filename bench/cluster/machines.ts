@@ -7,14 +7,11 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
-import { findPostgres, findRestate, freePorts, startPostgres, startRestate } from '@provost/testing'
-import type { RestateServer } from '@provost/testing'
+import { findPostgres, findRestate, freePorts, startPostgres, startRestate, startTcpProxy } from '@provost/testing'
+import type { RestateServer, TcpProxy } from '@provost/testing'
 import type { SessionStore } from 'provost'
 import { postgresStore } from 'provost/postgres'
 import { sqliteStore } from 'provost/sqlite'
-
-import type { Balancer } from './balancer.ts'
-import { startBalancer } from './balancer.ts'
 
 /** What a process tells of its right to write a log. */
 export interface LeaseMessage {
@@ -48,7 +45,7 @@ export interface Cluster {
   readonly url: string
   readonly restate: RestateServer | undefined
   /** The address of the database, which can be taken away. */
-  readonly database: Balancer | undefined
+  readonly database: TcpProxy | undefined
   /** The workers that live. */
   readonly workers: ReadonlySet<WorkerProcess>
   /** Returns the logs that only this worker may write at present. */
@@ -111,16 +108,12 @@ async function start(
   writeFileSync(outside, '')
 
   let storeAt = join(folder, 'sessions.db')
-  const database = options.store === 'postgres' ? await startBalancer() : undefined
+  const server = options.store === 'postgres' ? await startPostgres() : undefined
+  if (server) ending.push(() => server.stop())
+  const database = server && (await startTcpProxy([server.socket]))
   if (database) {
     ending.push(() => database.close())
-    const server = await startPostgres()
-    ending.push(() => server.stop())
-    const { pathname, searchParams } = new URL(
-      server.url.replace('postgres://provost@/', 'postgres://provost@localhost/'),
-    )
-    database.targets = [join(searchParams.get('host') ?? '', '.s.PGSQL.5432')]
-    storeAt = `postgres://provost@127.0.0.1:${database.port}${pathname}`
+    storeAt = server.urlAt(database.port)
   }
   const store: SessionStore = database ? postgresStore(storeAt) : sqliteStore(storeAt)
   ending.push(() => store.close())
@@ -129,7 +122,7 @@ async function start(
 
   const restate = options.engine === 'restate' ? await startRestate(installedRestate()) : undefined
   if (restate) ending.push(() => restate.stop())
-  const inFront = restate && (await startBalancer())
+  const inFront = restate && (await startTcpProxy())
   if (inFront) ending.push(() => inFront.close())
   const [httpPort = 0, ...workerPorts] = await freePorts(options.workers + 3)
 

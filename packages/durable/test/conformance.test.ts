@@ -2,15 +2,22 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 
-import { engineConformance, findRestate, startRestate } from '@provost/testing'
+import type { EnginePlace } from '@provost/testing'
+import { engineConformance, findPostgres, findRestate, startRestate } from '@provost/testing'
 import type { RestateServer } from '@provost/testing'
+import { postgresPlace } from '@provost/testing/test/postgres-place'
+import { builtProgram } from '@provost/testing/test/program'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { RestatePlace } from './restate-place.ts'
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 const binary = findRestate(new URL('../../../bench/restate', import.meta.url).pathname)
+const source = new URL('restate-place.ts', import.meta.url)
+const isRun = full && binary !== undefined
+const module = isRun ? pathToFileURL(await builtProgram(source)).href : source.href
 
 let restate: RestateServer | undefined
 beforeAll(async () => {
@@ -31,32 +38,54 @@ async function storedBy({ admin, folder }: RestateServer): Promise<string> {
 
 let places = 0
 
-describe('engine restate', () => {
+/** A service of its own on the one server, with a store. */
+function placeOn(store: Pick<EnginePlace, 'remove' | 'takeStoreAway'>, storeAt: string): EnginePlace {
+  if (!restate) throw new Error('The Restate server does not run.')
+  const server = restate
+  const { ingress, admin } = server
+  const place: RestatePlace = { storeAt, ingress, admin, service: `check-${++places}` }
+  return {
+    ...store,
+    argument: JSON.stringify(place),
+    async ready() {
+      while (!(await fetch(`${admin}/services/${place.service}`)).ok) await sleep(20)
+    },
+    stored: () => storedBy(server),
+    async killServer() {
+      await server.kill()
+      return () => server.restart()
+    },
+  }
+}
+
+describe('engine restate on SQLite', () => {
   const checks = engineConformance({
-    module: new URL('restate-place.ts', import.meta.url).href,
+    module,
     place() {
-      if (!restate) throw new Error('The Restate server does not run.')
-      const server = restate
       const folder = mkdtempSync(join(tmpdir(), 'provost-store-'))
-      const { ingress, admin } = server
-      const place: RestatePlace = { path: join(folder, 'sessions.db'), ingress, admin, service: `check-${++places}` }
-      return {
-        argument: JSON.stringify(place),
-        async ready() {
-          while (!(await fetch(`${admin}/services/${place.service}`)).ok) await sleep(20)
-        },
-        stored: () => storedBy(server),
-        async restartServer() {
-          await server.kill()
-          await server.restart()
-        },
-        remove: () => rmSync(folder, { recursive: true, force: true }),
-      }
+      const remove = (): void => rmSync(folder, { recursive: true, force: true })
+      return placeOn({ remove }, join(folder, 'sessions.db'))
     },
   })
 
   test.for(checks)('$name', async ({ run }, { skip }) => {
-    if (!restate) return skip('in full runs, with the server of bench/restate')
+    skip(!isRun, 'in full runs, with the server of bench/restate')
+    await expect(run()).resolves.toBeUndefined()
+  })
+})
+
+describe('engine restate on PostgreSQL', () => {
+  const checks = engineConformance({
+    module,
+    outages: ['refused', 'silent'],
+    async place() {
+      const { storeAt, ...store } = await postgresPlace()
+      return placeOn(store, storeAt)
+    },
+  })
+
+  test.for(checks)('$name', async ({ run }, { skip }) => {
+    skip(!isRun || findPostgres() === undefined, 'in full runs, with PostgreSQL and the server of bench/restate')
     await expect(run()).resolves.toBeUndefined()
   })
 })

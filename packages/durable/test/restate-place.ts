@@ -1,13 +1,14 @@
 import { createAgent } from '@provost/agent'
 import { restateEngine } from '@provost/durable'
 import { createWorker } from '@provost/server'
-import { sqliteStore } from '@provost/sessions'
+import { postgresStore, sqliteStore } from '@provost/sessions'
 import type { EngineModule } from '@provost/testing'
 import { tool } from '@provost/tools'
 
 /** Where a conformance check meets its server, as JSON. */
 export interface RestatePlace {
-  readonly path: string
+  /** The file or the database of the store. */
+  readonly storeAt: string
   readonly ingress: string
   readonly admin: string
   /** A service of its own keeps the checks apart. */
@@ -16,8 +17,10 @@ export interface RestatePlace {
 
 /** Opens a place of a conformance check. */
 export const open: EngineModule['open'] = (argument, { tool: options, ...desk }) => {
-  const { path, ...server }: RestatePlace = JSON.parse(argument)
-  const store = sqliteStore(path, { pollMs: 5 })
+  const { storeAt, ...server }: RestatePlace = JSON.parse(argument)
+  const store = storeAt.startsWith('postgres:')
+    ? postgresStore(storeAt, { connections: 4, queryTimeoutMs: 1_000, pollMs: 100 })
+    : sqliteStore(storeAt, { pollMs: 5 })
   const agent = createAgent({ ...desk, tools: [tool(options)], store })
   const engine = restateEngine({ ...server, port: 0, onFault: () => {} })
   return {

@@ -515,6 +515,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     findRestate: 'no options',
     freePorts: 'no options',
     startRestate: { unchecked: 'Settings of the server are environment variables.' },
+    startTcpProxy: { unchecked: 'A list of ports and paths.' },
     manualClock: [(more) => testing.manualClock({ at: 0, ...more })],
     pauseAt: { unchecked: 'The moment is a number or a name.' },
     runtimeConformance: 'no options',

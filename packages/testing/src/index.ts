@@ -5,6 +5,7 @@ export * from './process/effect-server.ts'
 export * from './process/manual-clock.ts'
 export * from './process/postgres-server.ts'
 export * from './process/restate-server.ts'
+export * from './process/tcp-proxy.ts'
 export * from './conformance/runtime-conformance.ts'
 export * from './engine/conformance.ts'
 export type { EngineCall, EngineDesk, EngineTool } from './engine/engine-desk.ts'
@@ -15,6 +16,7 @@ export type {
   EnginePlace,
   EngineSubject,
   EngineWorker,
+  StoreOutage,
 } from './engine/subject.ts'
 export { recordedSteps } from './model/recorded-steps.ts'
 export * from './model/scripted-model.ts'

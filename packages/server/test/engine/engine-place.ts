@@ -1,15 +1,17 @@
 import { createAgent } from '@provost/agent'
 import { createWorker } from '@provost/server'
-import { sqliteStore } from '@provost/sessions'
+import { postgresStore, sqliteStore } from '@provost/sessions'
 import type { EngineModule } from '@provost/testing'
 import { tool } from '@provost/tools'
 
 import { localEngine } from './local-engine.ts'
 
-/** Opens a place of a conformance check: the file of a store, after the name of the engine. */
+/** Opens a place of a conformance check: the file or the database of a store, after the name of the engine. */
 export const open: EngineModule['open'] = (argument, { tool: options, ...desk }) => {
-  const [name = '', path = ''] = argument.split(' ')
-  const store = sqliteStore(path, { pollMs: 5 })
+  const [name = '', at = ''] = argument.split(' ')
+  const store = at.startsWith('postgres:')
+    ? postgresStore(at, { connections: 4, queryTimeoutMs: 1_000, pollMs: 100 })
+    : sqliteStore(at, { pollMs: 5 })
   const agent = createAgent({ ...desk, tools: [tool(options)], store })
   const engine = name === 'local' ? { engine: localEngine() } : {}
   return {

@@ -33,7 +33,7 @@ describe.skipIf(findPostgres() === undefined)('a database that goes away (needs 
     'under running agents, every run completes and no effect is repeated: %s for %i ms',
     async ([way, ms]) => {
       const server = await startPostgres()
-      const database = await failing(server.url)
+      const database = await failing(server)
       onTestFinished(async () => {
         await database.close()
         await server.stop()
@@ -78,7 +78,7 @@ describe.skipIf(findPostgres() === undefined)('a database that goes away (needs 
 
   test('a run whose patience is over stops without an end, and a worker completes it', async () => {
     const server = await startPostgres()
-    const database = await failing(server.url)
+    const database = await failing(server)
     onTestFinished(async () => {
       await database.close()
       await server.stop()

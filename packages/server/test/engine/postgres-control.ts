@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, readFileSync, statSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
-import type { Socket } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 import { storeClosed } from '@provost/sessions/kit'
 import { connectPostgres } from '@provost/sessions/postgres'
 import type { PostgresConnection } from '@provost/sessions/postgres'
+import { startTcpProxy } from '@provost/testing'
+import type { PostgresServer } from '@provost/testing'
 
 /** A server of `startPostgres` behind a TCP proxy, with the ways in which it can go away. */
 export interface FailingPostgres {
@@ -21,28 +21,10 @@ export type Outage = (ms: number) => Promise<void>
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-export async function failing(url: string): Promise<FailingPostgres> {
-  const [, name = '', encoded = ''] = /\/(\w+)\?host=(.*)$/u.exec(url) ?? []
-  const folder = decodeURIComponent(encoded)
-  const sockets = new Set<Socket>()
-  let mode: 'open' | 'refuse' | 'swallow' = 'open'
-  const proxy = createServer((near) => {
-    if (mode === 'refuse') return void near.destroy()
-    const far = connect(join(folder, '.s.PGSQL.5432'))
-    const pair = [near, far] as const
-    for (const [from, to] of [pair, [far, near] as const]) {
-      sockets.add(from)
-      from.on('data', (bytes: Buffer) => {
-        if (mode !== 'swallow') to.write(bytes)
-      })
-      from.on('error', () => {})
-      from.on('close', () => (sockets.delete(from), to.destroy()))
-    }
-    return undefined
-  })
-  await once(proxy.listen(0, '127.0.0.1'), 'listening')
-  const address = proxy.address()
-  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+export async function failing(server: PostgresServer): Promise<FailingPostgres> {
+  const folder = dirname(server.socket)
+  const proxy = await startTcpProxy([server.socket])
+  const url = server.urlAt(proxy.port)
 
   const connected = (connections: number): PostgresConnection<undefined> =>
     connectPostgres({
@@ -79,20 +61,17 @@ export async function failing(url: string): Promise<FailingPostgres> {
   }
 
   return {
-    url: `postgres://provost@127.0.0.1:${port}/${name}`,
+    url,
     ways: {
       async refuse(ms) {
-        mode = 'refuse'
-        for (const socket of sockets) socket.destroy()
+        proxy.refuse()
         await pause(ms)
-        mode = 'open'
+        proxy.carry()
       },
       async swallow(ms) {
-        mode = 'swallow'
+        proxy.swallow()
         await pause(ms)
-        mode = 'open'
-        // As a network that is back, and has forgotten its connections.
-        for (const socket of sockets) socket.destroy()
+        proxy.carry()
       },
       async restart() {
         const log = join(folder, 'data', 'restart.log')
@@ -122,10 +101,6 @@ export async function failing(url: string): Promise<FailingPostgres> {
         await set('off')
       },
     },
-    async close() {
-      mode = 'refuse'
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => proxy.close(resolve))
-    },
+    close: () => proxy.close(),
   }
 }

@@ -6,18 +6,19 @@ import { join } from 'node:path'
 import { startDistantWorker } from './distant-worker.ts'
 import { effectsIn, engineDesk, inputOf } from './engine-desk.ts'
 import { endOf, questionsIn, until } from './log-state.ts'
+import { outageChecks } from './outage-checks.ts'
 import { processChecks } from './process-checks.ts'
 import { restChecks } from './rest-checks.ts'
 import { roomChecks } from './room-checks.ts'
 import type { EngineBench, EngineCheck, EngineDraft, EngineModule, EngineSubject } from './subject.ts'
 
-const drafts: readonly EngineDraft[] = [...restChecks, ...roomChecks, ...processChecks]
+const drafts: readonly EngineDraft[] = [...restChecks, ...roomChecks, ...processChecks, ...outageChecks]
 
 /**
  * Returns the requirements of every `DurableEngine`, as checks with the names of tests: sessions end, also after lost and
- * doubled wakes, late and repeated answers, deadlines, aborts, drains and kills of workers and of the server of the engine;
- * no effect is lost or repeated, no process takes more than it has room for, and the engine stores nothing of users. The
- * checks need no test framework. Each creates a place of its own, with an agent from a script.
+ * doubled wakes, late and repeated answers, deadlines, aborts, drains, kills of workers and of the server of the engine, and
+ * outages of the store; no effect is lost or repeated, no process takes more than it has room for, and the engine stores
+ * nothing of users. The checks need no test framework. Each creates a place of its own, with an agent from a script.
  *
  * @example
  * // my-engine-place.ts
@@ -37,11 +38,13 @@ const drafts: readonly EngineDraft[] = [...restChecks, ...roomChecks, ...process
  * test.for(checks)('$name', ({ run }) => run())
  */
 export function engineConformance(subject: EngineSubject): readonly EngineCheck[] {
-  return drafts.map((draft) => ({
-    name: draft.name,
-    isSlow: draft.isSlow === true,
-    run: () => runDraft(subject, draft),
-  }))
+  return drafts
+    .filter(({ outage }) => outage === undefined || subject.outages?.includes(outage))
+    .map((draft) => ({
+      name: draft.name,
+      isSlow: draft.isSlow === true,
+      run: () => runDraft(subject, draft),
+    }))
 }
 
 async function runDraft(subject: EngineSubject, draft: EngineDraft): Promise<void> {

@@ -53,6 +53,9 @@ export interface ObservedDesk {
   readonly peaks: ReadonlyMap<string, number>
 }
 
+/** Milliseconds of a lease. */
+export const leaseMs = 400
+
 /** Text that no engine may store. */
 export const canary = 'canary-4711-of-the-user'
 
@@ -94,7 +97,7 @@ export function engineDesk(
         return model.doStream(call)
       },
     },
-    leaseMs: 400,
+    leaseMs,
     tool: {
       name: 'pay',
       description: 'Pays.',

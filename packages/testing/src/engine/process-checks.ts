@@ -1,3 +1,4 @@
+import { leaseMs } from './engine-desk.ts'
 import type { EngineMoment } from './engine-desk.ts'
 import { until } from './log-state.ts'
 import type { EngineDraft } from './subject.ts'
@@ -54,16 +55,27 @@ export const processChecks: readonly EngineDraft[] = [
     },
   },
   {
-    name: 'sessions end although the server of the engine is killed and starts again',
+    name: 'sessions end although the server of the engine is killed, also those that become due while it is away',
     isSlow: true,
     async run(bench) {
       const ids = Array.from({ length: 6 }, (_, n) => `session.${n}`)
       for (const id of ids) await bench.begin(id, [{ takesMs: 200 }, { asks: true }])
-      const worker = await bench.worker()
-      for (const id of ids) await worker.parts.engine?.wake(id)
-      await bench.place.restartServer?.()
-      for (const id of ids) await bench.store.deliver(id, await bench.question(id), { decision: 'approve' }, 'boss')
-      await bench.ended(ids, 12)
+      const { engine } = (await bench.worker()).parts
+      for (const id of ids) await engine?.wake(id)
+      const [first = '', ...others] = ids
+      const approve = async (id: string): Promise<void> => {
+        await bench.store.deliver(id, await bench.question(id), { decision: 'approve' }, 'boss')
+      }
+      await bench.question(first)
+      const startAgain = await bench.place.killServer?.()
+      await approve(first)
+      await bench.begin('late', [{}])
+      // As a process does that delivers: a wake is a hint, which may be lost.
+      await engine?.wake('late').catch(() => {})
+      await new Promise((resolve) => setTimeout(resolve, 2 * leaseMs))
+      await startAgain?.()
+      for (const id of others) await approve(id)
+      await bench.ended([...ids, 'late'], 13)
     },
   },
 ]

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 
+import type { Entry } from '@provost/core'
+
 import { canary } from './engine-desk.ts'
 import { entriesOf, until } from './log-state.ts'
 import type { EngineBench, EngineDraft } from './subject.ts'
@@ -60,6 +62,11 @@ export const restChecks: readonly EngineDraft[] = [
       for (const _ of numbers(5)) await engine?.wake('session')
       await engine?.wake('no such session')
       const token = await bench.question('session')
+      const isSuspended = (entry: Entry | undefined): boolean => entry?.type === 'run' && entry.op === 'suspended'
+      await until(
+        async () => isSuspended((await entriesOf(bench.store, 'session')).at(-1)),
+        () => 'the session is not suspended',
+      )
       const before = (await entriesOf(bench.store, 'session')).length
       for (const n of numbers(5)) await engine?.wake('session', { key: `wake ${n}` })
       await bench.begin('other', [{}])

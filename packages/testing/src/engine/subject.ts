@@ -2,10 +2,15 @@ import type { DurableEngine, MaybePromise, SessionStore } from '@provost/core'
 
 import type { EngineCall, EngineDesk, EngineMoment, OutsideEffect } from './engine-desk.ts'
 
+/** How a store is away: it accepts no connections, or it keeps them and nothing arrives. */
+export type StoreOutage = 'refused' | 'silent'
+
 /** An engine, for {@link engineConformance}. */
 export interface EngineSubject {
   /** URL of a module that exports {@link EngineModule.open}. Checks with several processes open it in each of them. */
   readonly module: string
+  /** The outages that `takeStoreAway` of the place can cause. Default none: their checks are left out. */
+  readonly outages?: readonly StoreOutage[]
   /** Creates an empty place: a store that processes can share, and what the engine needs. */
   place(): MaybePromise<EnginePlace>
 }
@@ -16,8 +21,18 @@ export interface EnginePlace {
   readonly argument: string
   /** Resolves when the engine knows a worker that has been created; absent for an engine that knows it at once. */
   ready?(): Promise<void>
-  /** Kills the server of the engine and starts it again, with its data; absent for an engine without one. */
-  restartServer?(): Promise<void>
+  /**
+   * Kills the server of the engine; absent for an engine without one.
+   *
+   * @returns starts it again, with its data.
+   */
+  killServer?(): Promise<() => Promise<void>>
+  /**
+   * Takes the store away from all processes.
+   *
+   * @returns gives it back.
+   */
+  takeStoreAway?(outage: StoreOutage): () => void
   /** Returns what the server of the engine stores, as text; absent for an engine without one. */
   stored?(): Promise<string>
   remove(): MaybePromise<void>
@@ -100,5 +115,7 @@ export interface EngineBench {
 export interface EngineDraft {
   readonly name: string
   readonly isSlow?: true
+  /** It needs a place that causes this outage. */
+  readonly outage?: StoreOutage
   run(bench: EngineBench): Promise<void>
 }

@@ -8,6 +8,10 @@ import { delimiter, dirname, join } from 'node:path'
 export interface PostgresServer {
   /** URL of the database. */
   readonly url: string
+  /** Path of the socket at which the server listens. */
+  readonly socket: string
+  /** Returns the URL of the database behind a port of the loopback interface: see `startTcpProxy`. */
+  urlAt(port: number): string
   /** Removes the database and closes its connections. */
   stop(): Promise<void>
 }
@@ -49,6 +53,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   await manage('createdb', name)
   return {
     url: `postgres://provost@/${name}?host=${encodeURIComponent(folder)}`,
+    socket: join(folder, '.s.PGSQL.5432'),
+    urlAt: (port) => `postgres://provost@127.0.0.1:${port}/${name}`,
     stop: () => manage('dropdb', '--force', name),
   }
 }
