@@ -85,7 +85,8 @@ export async function runWork(cluster: Cluster, { sessions, atOnce, disturbances
     distinctEffects: new Set(own.map((line) => line.split(' ')[0])).size,
     killedWorkers: trouble.kills.length,
     quarantined: quarantined.size,
-    ...takeovers(follower.sessions, trouble.kills),
+    // Those in quarantine wait for an operator, not for a process.
+    ...takeovers(new Map([...follower.sessions].filter(([id]) => !quarantined.has(id))), trouble.kills),
     overheadMsPerStep,
   }
 }
