@@ -59,7 +59,7 @@ export const commands: readonly (Command | OuterCommand)[] = [
     },
     notes: [
       'It also continues other runs of the store that are due: after an answer, at a deadline, or after the death of their process.',
-      'Runs that a restart interrupts are resumed after it. Needs the package @provost/server.',
+      'Runs that a restart interrupts are resumed after it.',
     ],
     examples: ['dev desk.ts', 'dev desk.ts --port 3000 --store data/sessions.db'],
     load: async () => (await import('./dev.ts')).dev,

@@ -8,7 +8,6 @@ import { displayText, ProvostError } from '@provost/core'
 import type { ExitCode, Invocation } from '../command/command.ts'
 import { exitCodes } from '../command/command.ts'
 import { agentsIn, checkAgentFile } from '../project/agent-file.ts'
-import { installed } from '../project/installed.ts'
 import { openStore } from '../project/open-store.ts'
 
 const defaultPort = 8080
@@ -56,7 +55,7 @@ async function watched(): Promise<ExitCode> {
 
 async function serveAgents(given: Invocation): Promise<ExitCode> {
   const { terminal } = given
-  const { createServer, serve } = await installed('@provost/server', () => import('@provost/server'))
+  const { createServer, serve } = await import('@provost/server')
   const agents = await agentsIn(given.argument('FILE'))
   const { store, name } = openStore(given, 'create')
   const server = createServer({ agents, store })

@@ -39,7 +39,6 @@ const keyVariables: Readonly<Record<string, string>> = {
 }
 /** Optional packages and what needs them. */
 const peers: Readonly<Record<string, string>> = {
-  '@provost/server': 'provost dev',
   '@modelcontextprotocol/server': 'provost mcp, MCP of the server',
   '@a2a-js/sdk': 'A2A',
   '@opentelemetry/api': 'telemetry',
