@@ -6,6 +6,8 @@ import { DeskError } from './fault.ts'
 export interface Options {
   readonly help: boolean
   readonly json: boolean
+  /** No console beside the desk. */
+  readonly text: boolean
   readonly fresh: boolean
   /** When false, no call is stopped; the view shows what would have been. */
   readonly policy: boolean
@@ -67,6 +69,7 @@ Without options it shows three of the samples: one with hidden orders, one that 
   --picture FILE     draw the spans as an SVG, with each attribute at its first span
   --otel URL         send traces and metrics to an OpenTelemetry collector (OTLP over HTTP, such as http://localhost:4318)
   --serve            answer over HTTP at 127.0.0.1 instead, until Ctrl-C; --port N chooses the port (default: 8080)
+  --text             the terminal only; otherwise a terminal also gets the address of the console, which stays open until Ctrl-C
   --json             write every event as one line of JSON to stdout, everything else to stderr
   --help             show this
 
@@ -119,6 +122,7 @@ export function parseOptions(args: readonly string[]): Options {
   return {
     help: values['help'] === true,
     json: values['json'] === true,
+    text: values['text'] === true,
     fresh: values['fresh'] === true,
     policy: values['no-policy'] !== true,
     trace: traceTask(values['trace'] === true, text),
@@ -176,6 +180,7 @@ const idle: Readonly<Record<string, readonly string[]>> = {
   only: tasks,
   fresh: ['sessions', 'resume', 'approve', 'deny', 'done', 'redo'],
   json: ['serve', 'sessions'],
+  text: ['serve', 'sessions'],
   trace: ['serve', 'sessions'],
   picture: ['sessions'],
   otel: ['sessions'],
@@ -212,6 +217,7 @@ const known: Readonly<
   serve: { type: 'boolean' },
   port: { type: 'string' },
   json: { type: 'boolean' },
+  text: { type: 'boolean' },
   fresh: { type: 'boolean' },
   'no-policy': { type: 'boolean' },
   trace: { type: 'boolean' },

@@ -7,9 +7,10 @@ import { sqliteStore } from 'provost/sqlite'
 import { createDeskTeam } from './agent.ts'
 import { askAtTerminal, askWhetherDone } from './approval.ts'
 import { type Bank, openBank } from './bank.ts'
+import { type Beside, isPageBuilt, openBeside } from './beside.ts'
 import type { Output, Surroundings } from './command.ts'
 import { openDatabase } from './database.ts'
-import { DeskError } from './fault.ts'
+import { DeskError, reasonOf } from './fault.ts'
 import type { Mailbox } from './mailbox.ts'
 import { openDeskMemory } from './memory.ts'
 import { chooseModel } from './model.ts'
@@ -64,6 +65,7 @@ export async function openDesk(
   const bank = kind && (await openBank(statement, kind))
 
   const interrupt = onInterrupt(io)
+  let beside: Promise<Beside | undefined> | undefined
   try {
     const { session: task } = options
     const scripted = options.codeMode || (task && task.op !== 'list' && (await isScripted(store, task.id)))
@@ -92,6 +94,15 @@ export async function openDesk(
       write(`${colours.dim(`${some} ${some === '1' ? 'mail' : 'mails'} in ${neutralise(mailbox.dir)}`)}\n`)
     }
     write(`${colours.dim(`sessions in ${neutralise(sessions)}`)}\n`)
+    if (asks && !options.text) {
+      beside = openBeside(agent, store, desk).catch((error: unknown) => {
+        write(`${colours.yellow(`console: ${oneLine(reasonOf(error), 200)}`)}\n`)
+        return undefined
+      })
+      // The first start builds the page meanwhile, and says the address at the end.
+      const opened = (await isPageBuilt()) ? await beside : undefined
+      if (opened) write(`${colours.dim('console at')} ${opened.url}\n`)
+    }
     const view = createView(write, colours, messages.columns)
     const shown = withBank(withTraces(options.json ? jsonLines(io.stdout, view) : view, tracing, write), bank)
     const watcher = options.tour ? withTitles(shown, (text) => write(`\n${colours.bold(text)}\n`)) : shown
@@ -133,9 +144,15 @@ export async function openDesk(
     write(`\n${summaryOf(tally, colours, outbox.dir, options.command)}${bank?.statement() ?? ''}`)
     if (options.tour) write(`\nAll ${mailbox.names.length} samples: ${options.command} --all\n`)
     if (interrupt.signal.aborted) return 130
+    const opened = await beside
+    if (opened) {
+      write(`\n${colours.dim('The console stays open. Ctrl-C ends it:')} ${opened.url}\n`)
+      await until(interrupt.signal)
+    }
     return tally.handled.length + tally.waiting.length === 0 ? 1 : 0
   } finally {
     interrupt.stop()
+    await (await beside)?.close()
     orders.close()
     await bank?.close()
     await store.close()
@@ -144,6 +161,10 @@ export async function openDesk(
     if (problem !== undefined) write(`${colours.yellow(`traces: ${oneLine(problem, 200)}`)}\n`)
     else if (tracing.where !== undefined) write(`traces: ${oneLine(tracing.where, 200)}\n`)
   }
+}
+
+async function until(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
 }
 
 function listSessions(sessions: readonly OpenSession[], command: string, write: (text: string) => void): number {

@@ -9,6 +9,7 @@ test('defaults are the samples, the data folder of the app and no model', () => 
   expect(parseOptions([])).toEqual({
     help: false,
     json: false,
+    text: false,
     fresh: false,
     policy: true,
     trace: undefined,
@@ -43,6 +44,7 @@ test('a value follows a space or an equals sign', () => {
   expect(options).toEqual({
     help: false,
     json: true,
+    text: false,
     fresh: true,
     policy: true,
     trace: undefined,

@@ -65,9 +65,13 @@ test.skipIf(!full)(
     const served = () => out.split('\n').flatMap((line) => (line.startsWith('{"url"') ? [JSON.parse(line)] : []))
     try {
       await expect.poll(() => served().length).toBe(1)
+      // The console's token, which the restarts keep.
+      const tokenOf = ({ consoleUrl }: { consoleUrl: string }): string => new URL(consoleUrl).hash.slice('#t='.length)
+      const authorization = `Bearer ${tokenOf(served()[0])}`
+      expect((await fetch(`${served()[0].url}/api/agent/sessions`)).status).toBe(401)
       const response = await fetch(`${served()[0].url}/api/agent/execute`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', authorization },
         body: JSON.stringify({ input: 'refund it' }),
       })
       expect(await response.text()).toContain('"status":"suspended"')
@@ -80,7 +84,9 @@ test.skipIf(!full)(
       const { id, waits } = JSON.parse(rows.out)
       expect(waits).toBe(1)
       expect(await place.provost('approve', id, '--store', 'dev.db')).toMatchObject({ code: 0 })
-      const events = await fetch(`${served().at(-1).url}/api/agent/session/${id}/events`)
+      const events = await fetch(`${served().at(-1).url}/api/agent/session/${id}/events`, {
+        headers: { authorization },
+      })
       expect(await events.text()).toContain('The refund is settled.')
     } finally {
       const end = ended(child)

@@ -55,9 +55,11 @@ export const commands: readonly (Command | OuterCommand)[] = [
     options: {
       port: { value: 'PORT', range: [0, 65_535], text: 'Port at 127.0.0.1. Default 8080; 0 takes a free one.' },
       'no-reload': { text: 'Serves without restarts.' },
+      'no-console': { text: 'Serves no console; the API then needs no token.' },
       ...storeOption,
     },
     notes: [
+      'Where @provost/console is installed, it also serves the console, and prints its address with the token that all requests then need.',
       'It also continues other runs of the store that are due: after an answer, at a deadline, or after the death of their process.',
       'Runs that a restart interrupts are resumed after it.',
     ],

@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer as createNetServer } from 'node:net'
 import process from 'node:process'
 
 import { displayText, ProvostError } from '@provost/core'
+import type { ConsolePage } from '@provost/server'
 
 import type { ExitCode, Invocation } from '../command/command.ts'
 import { exitCodes } from '../command/command.ts'
 import { agentsIn, checkAgentFile } from '../project/agent-file.ts'
+import { isMissing } from '../project/installed.ts'
 import { openStore } from '../project/open-store.ts'
 
 const defaultPort = 8080
@@ -38,12 +41,16 @@ async function checkPort(port: number): Promise<void> {
   await once(probe, 'close')
 }
 
+/** The token of the console, which stays the same when the server restarts. */
+const tokenVariable = 'PROVOST_DEV_TOKEN'
+
 /** Starts the same command line under `node --watch`, which restarts it when an imported file changes. */
 async function watched(): Promise<ExitCode> {
   const [program = '', ...args] = process.argv.slice(1)
   const watch = ['--watch', '--watch-preserve-output']
   const child = spawn(process.execPath, [...process.execArgv, ...watch, program, ...args, '--no-reload'], {
     stdio: 'inherit',
+    env: { ...process.env, [tokenVariable]: randomBytes(24).toString('base64url') },
   })
   const stop = (signal: NodeJS.Signals): void => void child.kill(signal)
   process.on('SIGINT', stop).on('SIGTERM', stop)
@@ -53,22 +60,41 @@ async function watched(): Promise<ExitCode> {
   })
 }
 
+/** Returns the page of the console; undefined where its package is not installed. */
+async function consolePage(): Promise<ConsolePage | undefined> {
+  try {
+    // The name is a value, so that bundlers leave the optional package out.
+    const name: string = '@provost/console'
+    const page: ConsolePage = await import(name)
+    return page
+  } catch (cause) {
+    if (!isMissing(cause)) throw cause
+    return undefined
+  }
+}
+
 async function serveAgents(given: Invocation): Promise<ExitCode> {
   const { terminal } = given
   const { createServer, serve } = await import('@provost/server')
   const agents = await agentsIn(given.argument('FILE'))
   const { store, name } = openStore(given, 'create')
-  const server = createServer({ agents, store })
+  const page = given.flag('no-console') ? undefined : await consolePage()
+  const token = process.env[tokenVariable]
+  const server = createServer({
+    agents,
+    store,
+    ...(page && { console: { page, ...(token !== undefined && { token }) } }),
+  })
   const listening = await serve(server, { port: given.number('port') ?? defaultPort })
   const names = agents.map((agent) => agent.name)
-  if (terminal.json)
-    terminal.print(displayText({ url: listening.url, agents: names, store: name }, { limit: Infinity }))
+  const { url, consoleUrl } = listening
+  if (terminal.json) terminal.print(displayText({ url, consoleUrl, agents: names, store: name }, { limit: Infinity }))
   else {
-    terminal.print(
-      `${terminal.bold(listening.url)}  agents: ${names.map((one) => displayText(one, { limit: 128 })).join(', ')}`,
-    )
+    terminal.print(`${terminal.bold(url)}  agents: ${names.map((one) => displayText(one, { limit: 128 })).join(', ')}`)
+    if (consoleUrl !== undefined) terminal.print(`${terminal.bold(consoleUrl)}  console`)
+    const credentials = consoleUrl === undefined ? '' : ' and the token of the console as "authorization: Bearer …"'
     terminal.note(
-      terminal.dim(`Store ${name}. POST ${listening.url}/api/agent/execute with { "input": "…" } starts a run.`),
+      terminal.dim(`Store ${name}. POST ${url}/api/agent/execute with { "input": "…" }${credentials} starts a run.`),
     )
   }
   await new Promise<void>((resolve) => process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve()))
