@@ -141,11 +141,8 @@ describe('a session that waits', () => {
     })
     const script = [{ toolCalls: [pay(5)] }, { text: 'Not paid.' }]
     const first = world(script, { tools: [asks], store })
-    const session = await first.agent.createSession({ id: 's' })
-    session.send('go')
-    await session.waitForIdle()
-    await session.close()
-    expect(session.status).toBe('closed')
+    // A session would continue by itself on a machine that is slow to close it.
+    expect((await first.agent.run('go', { sessionId: 's' })).status).toBe('suspended')
 
     const again = world(script.slice(1), { tools: [asks], store })
     const opened = await again.agent.resumeSession('s')
