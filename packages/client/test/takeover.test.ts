@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
+import { HttpAgent } from '@ag-ui/client'
 import { Chat } from '@ai-sdk/react'
 import { createClient } from '@provost/client'
 import type { Client } from '@provost/client'
@@ -177,6 +178,19 @@ function readResponse(response: Response): {
   return { events, over }
 }
 
+/** Returns a response that ends where its server dies, as behind a proxy: the client of AG-UI leaves a read that fails unhandled. */
+function untilCut(response: Response): Response {
+  const reader = response.body?.getReader()
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { value } = (await reader?.read().catch(() => undefined)) ?? {}
+      if (value) controller.enqueue(value)
+      else controller.close()
+    },
+  })
+  return new Response(body, response)
+}
+
 /** Leaves a session whose input no process has read. */
 async function queue(store: SessionStore, effects: string, id: string): Promise<void> {
   const agent = writer(store, { where: '', effects, stops: 'never' })
@@ -262,6 +276,37 @@ describe.for(stores)('a server that is killed in the middle of an answer: %s', (
     expect(effectFile(effects).read()).toHaveLength(1)
   })
 })
+
+test.runIf(full)(
+  'a page of AG-UI whose server is killed in the middle of an answer receives it whole from another server',
+  async () => {
+    const { start, serveHere, effects } = await world('sqlite')
+    const first = await start('server', 'text')
+    const near = { port: first.port }
+    const page = new HttpAgent({
+      url: 'http://127.0.0.1/ag-ui/writer',
+      threadId: 'thread',
+      fetch: async (url, init) => untilCut(await through(near)(url, init)),
+    })
+    page.addMessage({ id: 'go', role: 'user', content: 'go' })
+    const cut = page.runAgent()
+    const answer = (): string =>
+      page.messages.flatMap(({ role, content }) => (role === 'assistant' ? [content] : [])).join('')
+    await expect.poll(answer).toBe(partial)
+    near.port = (await serveHere()).port
+    await kill(first.child)
+    await cut
+    expect(answer()).toBe(partial)
+    await page.runAgent()
+    expect(page.messages).toMatchObject([
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: 'I note.', toolCalls: [{ function: { name: 'note' } }] },
+      { role: 'tool' },
+      { role: 'assistant', content: words.join('') },
+    ])
+    expect(effectFile(effects).read()).toHaveLength(1)
+  },
+)
 
 describe.for(stores)('a worker in a process of its own: %s', (kind) => {
   test('a reader of a server receives the text of a worker, and all of it once if the worker is killed', async ({

@@ -18,6 +18,8 @@ export type AgUiInput =
       readonly parts: readonly UserPart[]
       /** The messages before it, for a thread that the server does not know. */
       readonly history: readonly GivenMessage[]
+      /** The client has a part of the answer: it has lost the stream of the run, and follows it again. */
+      readonly isCut: boolean
     }
   | { readonly kind: 'answers'; readonly results: readonly ThreadMessage[]; readonly resume: readonly ResumeBody[] }
 
@@ -30,16 +32,22 @@ const longestContext = 200_000
  * @throws HttpError 400, naming the path of an invalid message
  */
 export function readAgUiInput({ messages, resume = [] }: RunBody): AgUiInput {
-  const last = messages.at(-1)
   const first = messages.findLastIndex(({ role }) => role !== 'tool') + 1
   const results = messages.slice(first)
   if (resume.length > 0 || results.length > 0) return { kind: 'answers', results, resume }
-  if (last?.role !== 'user') throw badRequest('messages: the last one is of "user" or "tool", or there is a `resume`.')
-  const at = `messages.${messages.length - 1}`
+  const index = lastUser(messages)
+  const last = messages[index]
+  if (!last) throw badRequest('messages: the last one is of "user" or "tool", or there is a `resume`.')
+  const at = `messages.${index}`
   if (last.id.length > 200) throw badRequest(`${at}.id: it has more than 200 characters.`)
   const parts = userParts(last.content, `${at}.content`)
   if (parts.length === 0) throw badRequest(`${at}: it has no content.`)
-  return { kind: 'message', id: last.id, parts, history: historyOf(messages.slice(0, -1)) }
+  const history = historyOf(messages.slice(0, index))
+  return { kind: 'message', id: last.id, parts, history, isCut: index < messages.length - 1 }
+}
+
+function lastUser(messages: readonly ThreadMessage[]): number {
+  return messages.findLastIndex(({ role }) => role === 'user')
 }
 
 /**
@@ -77,27 +85,43 @@ export function answersIn(
   return { decisions: { approvals: decided, inputs: answered, uncertain: settled, toolResults }, count }
 }
 
-/** What a run of answers means for the messages of its client. */
-export interface ClientResults {
-  /** Calls whose results the client has sent. */
+/** What a client of a run has. */
+export interface ClientState {
+  /** Calls whose results it has sent. */
   readonly answered: ReadonlySet<string>
-  /** The messages of the client without results of calls that have not run; undefined if there are none of these. */
-  readonly messages: readonly Json[] | undefined
+  /** The messages that it should have. */
+  readonly messages: readonly Json[]
+  /** It has others. */
+  readonly corrects: boolean
 }
 
-/** Returns which results of a client are real: some write the answer to a question as the result of its call. */
-export function clientResults(
+/**
+ * Returns the state of a client that sends a message or answers. Some clients write the answer to a question as the result
+ * of its call: it is not one.
+ */
+export function clientState(
   input: AgUiInput,
   { messages }: RunBody,
   { approvals, remoteCalls, uncertain }: PendingWork,
-): ClientResults {
-  if (input.kind !== 'answers') return { answered: new Set(), messages: undefined }
+): ClientState {
   const called = new Set(remoteCalls.map(({ callId }) => callId))
   const asked = new Set([...approvals, ...uncertain].map(({ callId }) => callId))
-  const isReal = ({ toolCallId }: ThreadMessage): boolean => typeof toolCallId !== 'string' || !asked.has(toolCallId)
+  const results = input.kind === 'answers' ? input.results : []
+  const written = new Set(results.filter(({ toolCallId }) => typeof toolCallId === 'string' && asked.has(toolCallId)))
   return {
-    answered: new Set(input.results.map(({ toolCallId }) => String(toolCallId)).filter((id) => called.has(id))),
-    messages: input.results.every(isReal) ? undefined : messages.filter(isReal).map((one) => toJson(one)),
+    answered: new Set([...called].filter((id) => results.some(({ toolCallId }) => toolCallId === id))),
+    messages: messages.filter((one) => !written.has(one)).map((one) => toJson(one)),
+    corrects: written.size > 0,
+  }
+}
+
+/** Returns the state of a client that follows the run of its last message from the start. */
+export function stateBefore({ messages }: RunBody): ClientState {
+  const kept = messages.slice(0, lastUser(messages) + 1)
+  return {
+    answered: new Set(),
+    messages: kept.map((one) => toJson(one)),
+    corrects: kept.length < messages.length,
   }
 }
 

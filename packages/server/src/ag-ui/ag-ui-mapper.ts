@@ -5,6 +5,7 @@ import { assertNever, eventFilter, noPendingWork, reasonText, textOf, toJson } f
 
 import { outputText, pieceKind } from '../turns/answer-piece.ts'
 import type { TurnMapper } from '../turns/turn-mapper.ts'
+import { createAgUiThread } from './ag-ui-thread.ts'
 
 /** An event of AG-UI. */
 export type AgUiEvent = { readonly type: string } & { readonly [key: string]: Json }
@@ -17,8 +18,10 @@ export interface AgUiRun {
   readonly isCurrent: boolean
   /** Calls whose results the client has sent. */
   readonly answered: ReadonlySet<string>
-  /** The messages that the client should have instead of its own. */
-  readonly messages?: readonly Json[] | undefined
+  /** The messages that the client should have at the start. */
+  readonly messages: readonly Json[]
+  /** The client has other messages. */
+  readonly corrects: boolean
 }
 
 const isShown = eventFilter(
@@ -27,7 +30,15 @@ const isShown = eventFilter(
 )
 
 /** Converts the events of a turn to those of AG-UI. Every message, call and step is closed before the run is finished. */
-export function createAgUiMapper({ threadId, runId, isCurrent, answered, messages }: AgUiRun): TurnMapper<AgUiEvent> {
+export function createAgUiMapper({
+  threadId,
+  runId,
+  isCurrent,
+  answered,
+  messages,
+  corrects,
+}: AgUiRun): TurnMapper<AgUiEvent> {
+  const thread = createAgUiThread(messages)
   let begun = false
   let finished = false
   let pending: PendingWork = noPendingWork
@@ -42,8 +53,10 @@ export function createAgUiMapper({ threadId, runId, isCurrent, answered, message
     if (begun) return []
     begun = true
     const first = { type: 'RUN_STARTED', threadId, runId }
-    return messages ? [first, { type: 'MESSAGES_SNAPSHOT', messages }] : [first]
+    return corrects ? [first, snapshot()] : [first]
   }
+
+  const snapshot = (): AgUiEvent => ({ type: 'MESSAGES_SNAPSHOT', messages: [...thread.messages()] })
 
   function opened(key: string, first: readonly AgUiEvent[], last: readonly AgUiEvent[]): readonly AgUiEvent[] {
     if (open.has(key)) return []
@@ -131,7 +144,9 @@ export function createAgUiMapper({ threadId, runId, isCurrent, answered, message
     if (discarded) {
       // A text that is written anew has an id of its own.
       for (const key of [`text/${id}`, `reasoning/${id}`]) texts.set(key, texts.get(key)?.map(() => '') ?? [])
-      return [...ends, { type: 'CUSTOM', name: 'provost.message.discarded', value: { messageId: id } }]
+      const had = thread.remove((one) => one === id || one.startsWith(`${id}-`))
+      const told: AgUiEvent = { type: 'CUSTOM', name: 'provost.message.discarded', value: { messageId: id } }
+      return [...ends, told, ...(had ? [snapshot()] : [])]
     }
     const whole = textOf(message)
     const had = (texts.get(`text/${id}`) ?? []).join('')
@@ -275,7 +290,11 @@ export function createAgUiMapper({ threadId, runId, isCurrent, answered, message
   }
 
   return {
-    take: (event) => (finished ? [] : [...start(), ...events(event)]),
+    take(event) {
+      const sent = finished ? [] : [...start(), ...events(event)]
+      for (const one of sent) thread.take(one)
+      return sent
+    },
     finish() {
       if (finished) return []
       finished = true

@@ -6,16 +6,18 @@ import { clockOf } from '@provost/core'
 import type { OperationSetup } from '../api/operation-setup.ts'
 import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
+import { badRequest } from '../http/request-error.ts'
 import { toHistory } from '../requests/request-decisions.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import type { BegunTurn } from '../turns/begin-turn.ts'
 import { beginTurn, continueTurn } from '../turns/begin-turn.ts'
 import { checkSession, openOrBegin } from '../turns/open-session.ts'
 import { streamedTurn } from '../turns/read-turn.ts'
+import { readTurns } from '../turns/session-turn.ts'
 import type { TurnProtocol } from '../turns/turn-response.ts'
 import { userMessage } from '../turns/user-message.ts'
-import type { AgUiInput } from './ag-ui-input.ts'
-import { answersIn, clientResults, contextOf, readAgUiInput, toolsOf } from './ag-ui-input.ts'
+import type { AgUiInput, ClientState } from './ag-ui-input.ts'
+import { answersIn, clientState, contextOf, readAgUiInput, stateBefore, toolsOf } from './ag-ui-input.ts'
 import type { AgUiEvent, AgUiRun } from './ag-ui-mapper.ts'
 import { createAgUiMapper } from './ag-ui-mapper.ts'
 import type { RunBody } from './ag-ui-schema.ts'
@@ -25,19 +27,41 @@ import { runSchema } from './ag-ui-schema.ts'
 export function agUiOperation(setup: OperationSetup): Operation {
   const { host, limits, connections, allow, accepting, allowProviderOptions } = setup
 
+  /** Begins what a client asks for. @returns undefined if all its answers were given before. */
   async function begin(
     principal: Principal,
     live: LiveSession,
     body: RunBody,
     input: AgUiInput,
-  ): Promise<BegunTurn | undefined> {
+  ): Promise<{ readonly begun?: BegunTurn; readonly client: ClientState }> {
+    const client = clientState(input, body, live.session.pending)
     if (input.kind === 'answers') {
       const { decisions, count } = answersIn(input, live.session.pending, principal.id)
-      return count === 0 ? undefined : continueTurn(setup, principal, live, decisions)
+      if (count > 0) return { client, begun: await continueTurn(setup, principal, live, decisions) }
+      const begun = await goingOn(live)
+      return { client: begun ? stateBefore(body) : client, ...(begun && { begun }) }
+    }
+    if (input.isCut) {
+      const begun = await sentBefore(live, input.id)
+      if (!begun) throw badRequest('messages: the last one is of "user" or "tool", or there is a `resume`.')
+      return { client: stateBefore(body), begun }
     }
     const message = await userMessage(input.id, input.parts, host.store)
     const context = contextOf(body, input.id, clockOf(host.store).now())
-    return beginTurn(setup, live, message, true, context)
+    return { client, begun: await beginTurn(setup, live, message, true, context) }
+  }
+
+  /** Returns the turn of a message that the session has. */
+  async function sentBefore(live: LiveSession, messageId: string): Promise<BegunTurn | undefined> {
+    const { asked } = await readTurns(host.store, live.id, messageId)
+    return asked && { live, after: asked.begin, isAsked: ({ messageIds }) => messageIds.includes(messageId) }
+  }
+
+  /** Returns the turn in progress, for a client that has lost its stream behind the result of a call. */
+  async function goingOn(live: LiveSession): Promise<BegunTurn | undefined> {
+    const { last, state } = await readTurns(host.store, live.id)
+    if (!last || state.run?.status !== 'running') return undefined
+    return { live, after: last.begin, isAsked: ({ id }) => id === last.turn.id }
   }
 
   return operation({
@@ -75,13 +99,9 @@ export function agUiOperation(setup: OperationSetup): Operation {
           await allow(principal, { kind: 'send', sessionId: live.id })
           await checkSession(host, live, { agent, tools })
         }
-        const run: AgUiRun = {
-          threadId: body.threadId,
-          runId: body.runId,
-          isCurrent: body.protocolVersion !== undefined,
-          ...clientResults(input, body, live.session.pending),
-        }
-        const begun = await begin(principal, live, body, input)
+        const { begun, client } = await begin(principal, live, body, input)
+        const { threadId, runId, protocolVersion } = body
+        const run: AgUiRun = { threadId, runId, isCurrent: protocolVersion !== undefined, ...client }
         if (begun) return streamedTurn({ setup, request, begun, aborts: true, release }, agUiProtocol(run))
         release()
         return settled(run, live.id)

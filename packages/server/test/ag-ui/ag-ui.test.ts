@@ -2,6 +2,7 @@ import type { Interrupt, RunAgentParameters, RunFinishedOutcome, Tool } from '@a
 import { HttpAgent } from '@ag-ui/client'
 import { createAgent } from '@provost/agent'
 import { defineEvent, defineExtension } from '@provost/core'
+import { modelFallback } from '@provost/provider'
 import type { Server, ServerOptions } from '@provost/server'
 import { serve } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
@@ -9,7 +10,7 @@ import type { ScriptedEntry } from '@provost/testing'
 import { scriptedModel } from '@provost/testing'
 import { expect, onTestFinished, test } from 'vitest'
 
-import { ask, serverOf } from '../served.ts'
+import { ask, refund, serverOf } from '../served.ts'
 
 /** The client of AG-UI, over HTTP. */
 async function threadOf(
@@ -172,6 +173,47 @@ test('an extension event named state is the state of the page', async () => {
   const agent = await threadOf([], { agents, store })
   await run(agent, 'fill it')
   expect(agent.state).toEqual({ cart: ['hat'] })
+})
+
+test('an attempt that failed in the middle of an answer leaves no message', async () => {
+  const cut = { text: ['The answer is', ' 41'], failAfterChunks: 1 }
+  const first = scriptedModel([{ toolCalls: [{ name: 'refund', input: { amount: 5 } }] }, cut])
+  const second = scriptedModel([{ text: 'The answer is 42' }], { modelId: 'second' })
+  const store = memoryStore()
+  const extensions = [modelFallback([first, second])]
+  const settings = { maxRetries: 0 }
+  const agents = [createAgent({ name: 'desk', model: first, tools: [refund], settings, extensions, store })]
+  const agent = await threadOf([], { agents, store }, 'attempts')
+  const { types } = await run(agent, 'go')
+  expect(types).toContain('MESSAGES_SNAPSHOT')
+  expect(agent.messages).toMatchObject([
+    { role: 'user', content: 'go' },
+    { role: 'assistant', toolCalls: [{ function: { name: 'refund', arguments: '{"amount":5}' } }] },
+    { role: 'tool', content: 'refunded 5' },
+    { role: 'assistant', content: 'The answer is 42' },
+  ])
+})
+
+test('a client that has lost its stream runs the thread again, and receives the whole answer once', async () => {
+  const server = serverOf([
+    { text: 'I refund', toolCalls: [{ name: 'refund', input: { amount: 5 } }] },
+    { text: 'It is done' },
+  ])
+  const agent = await clientOf(server, 'lost')
+  await run(agent, 'refund 5')
+  const whole = structuredClone(agent.messages)
+  expect(shown(agent)).toHaveLength(4)
+  for (const had of [1, 2, 4]) {
+    const again = await clientOf(server, 'lost')
+    again.setMessages(
+      whole.slice(0, had).map((one) => (had === 4 && one.role === 'tool' ? { ...one, content: '' } : one)),
+    )
+    await again.runAgent()
+    expect(again.messages).toEqual(whole)
+  }
+  // Part of an answer to a message that the server does not know.
+  const body = { threadId: 'unknown', runId: 'r', messages: [...whole] }
+  expect((await ask(server, '/ag-ui/desk', { body })).status).toBe(400)
 })
 
 test('a failed run is an error of the client, and the thread goes on', async () => {

@@ -16,12 +16,13 @@ import { createResponseMapper } from '../../src/responses/response-mapper.ts'
 import { completionOf } from '../../src/sessions/completion.ts'
 import type { TurnMapper } from '../../src/turns/turn-mapper.ts'
 
+const agUi = { threadId: 't', runId: 'r', isCurrent: true, answered: new Set<string>(), messages: [], corrects: false }
 const named = { id: 'r', sessionId: 's', model: 'desk' }
 const asked = { previous: null, instructions: null, background: false, metadata: {}, tools: [] }
 type Mapped = TurnMapper<{ readonly type?: unknown; readonly object?: unknown; readonly error?: unknown }>
 const protocols: readonly (() => Mapped)[] = [
   () => createUiStream({ sessionId: 's', runId: 'r', messageId: 'm' }),
-  () => createAgUiMapper({ threadId: 't', runId: 'r', isCurrent: true, answered: new Set() }),
+  () => createAgUiMapper(agUi),
   () => createResponseMapper({ ...named, ...asked }, () => 0),
   () => createCompletionMapper({ ...named, created: 0, includeUsage: false }),
   () => ({ take: mcpFrames, finish: () => [] }),
