@@ -77,6 +77,7 @@ describe('engine restate on SQLite', () => {
 describe('engine restate on PostgreSQL', () => {
   const checks = engineConformance({
     module,
+    leaseMs: 1_500,
     outages: ['refused', 'silent'],
     async place() {
       const { storeAt, ...store } = await postgresPlace()

@@ -48,6 +48,7 @@ export function engineConformance(subject: EngineSubject): readonly EngineCheck[
 }
 
 async function runDraft(subject: EngineSubject, draft: EngineDraft): Promise<void> {
+  const { leaseMs = 400 } = subject
   const folder = mkdtempSync(join(tmpdir(), 'provost-engine-'))
   const outside = join(folder, 'effects')
   const ending: (() => Promise<unknown> | void)[] = [() => rmSync(folder, { recursive: true, force: true })]
@@ -55,20 +56,19 @@ async function runDraft(subject: EngineSubject, draft: EngineDraft): Promise<voi
     const place = await subject.place()
     ending.push(() => place.remove())
     const { open }: EngineModule = await import(subject.module)
-    const own = await open(place.argument, engineDesk(outside).desk)
+    const own = await open(place.argument, engineDesk(outside, leaseMs).desk)
     const { store } = own
     ending.push(() => store.close())
 
     const bench: EngineBench = {
-      place,
-      store,
+      ...{ place, leaseMs, store },
       effects: () => effectsIn(outside),
       async begin(id, calls, principal = 'ann') {
         await (await own.createSession({ id, principal: { id: principal } })).close()
         await store.deliver(id, 'send/1', { mode: 'queue', input: inputOf(calls) }, principal)
       },
       async worker({ room = 16 } = {}) {
-        const { desk, peaks } = engineDesk(outside)
+        const { desk, peaks } = engineDesk(outside, leaseMs)
         const parts = await open(place.argument, desk)
         const worker = parts.createWorker({ concurrency: room })
         let closed: Promise<void> | undefined
@@ -86,7 +86,7 @@ async function runDraft(subject: EngineSubject, draft: EngineDraft): Promise<voi
         }
       },
       async distantWorker(holds) {
-        const worker = await startDistantWorker(subject.module, place.argument, outside, holds)
+        const worker = await startDistantWorker(subject.module, [place.argument, outside, String(leaseMs), holds ?? ''])
         ending.push(() => {
           worker.signal('SIGKILL')
           return worker.ended()

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-import type { EngineMoment } from './engine-desk.ts'
 import type { DistantWorker } from './subject.ts'
 
 /** The program of the other process. A bundle for workerd has no `import.meta.url`, and starts none. */
@@ -14,15 +13,14 @@ function script(): URL {
   return new URL(`./worker-child${extension}`, here)
 }
 
-/** Starts a worker in another process, and returns when it serves. */
-export async function startDistantWorker(
-  module: string,
-  argument: string,
-  outside: string,
-  holds: EngineMoment | undefined,
-): Promise<DistantWorker> {
+/**
+ * Starts a worker in another process, and returns when it serves.
+ *
+ * @param settings its arguments after the module.
+ */
+export async function startDistantWorker(module: string, settings: readonly string[]): Promise<DistantWorker> {
   const flags = process.execArgv.filter((flag) => flag.startsWith('--conditions='))
-  const child = spawn(process.execPath, [...flags, fileURLToPath(script()), module, argument, outside, holds ?? ''], {
+  const child = spawn(process.execPath, [...flags, fileURLToPath(script()), module, ...settings], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const closed = once(child, 'close')

@@ -53,9 +53,6 @@ export interface ObservedDesk {
   readonly peaks: ReadonlyMap<string, number>
 }
 
-/** Milliseconds of a lease. */
-export const leaseMs = 400
-
 /** Text that no engine may store. */
 export const canary = 'canary-4711-of-the-user'
 
@@ -66,10 +63,12 @@ export const inputOf = (calls: readonly EngineCall[]): string => `${JSON.stringi
  * Creates the desk of a process.
  *
  * @param outside the file that represents the outside world: a line for each effect, its key first.
+ * @param leaseMs milliseconds of a lease.
  * @param moment is awaited at each moment.
  */
 export function engineDesk(
   outside: string,
+  leaseMs: number,
   moment: (moment: EngineMoment) => Promise<void> | void = () => {},
 ): ObservedDesk {
   const active = new Map<string, number>()

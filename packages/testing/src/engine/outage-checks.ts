@@ -1,9 +1,8 @@
-import { leaseMs } from './engine-desk.ts'
 import { until } from './log-state.ts'
 import type { EngineDraft, StoreOutage } from './subject.ts'
 
 /** Returns a check in which the store goes away while sessions run, wait for an answer, and wait for a deadline. */
-function through(outage: StoreOutage, ms: number, what: string): EngineDraft {
+function through(outage: StoreOutage, leases: number, what: string): EngineDraft {
   return {
     name: `sessions end although the store ${what}`,
     isSlow: true,
@@ -12,7 +11,7 @@ function through(outage: StoreOutage, ms: number, what: string): EngineDraft {
       const running = ['runs.1', 'runs.2', 'runs.3']
       for (const id of running) await bench.begin(id, [{ takesMs: 100 }, { takesMs: 100 }, {}])
       await bench.begin('asks', [{ asks: true }, {}])
-      await bench.begin('expires', [{ asks: true, withinMs: leaseMs }, {}])
+      await bench.begin('expires', [{ asks: true, withinMs: bench.leaseMs }, {}])
       await bench.worker()
       await bench.worker()
       const token = await bench.question('asks')
@@ -22,7 +21,7 @@ function through(outage: StoreOutage, ms: number, what: string): EngineDraft {
       )
       const giveBack = bench.place.takeStoreAway?.(outage)
       const answered = bench.store.deliver('asks', token, { decision: 'approve' }, 'boss')
-      await new Promise((resolve) => setTimeout(resolve, ms))
+      await new Promise((resolve) => setTimeout(resolve, leases * bench.leaseMs))
       giveBack?.()
       await answered
       await bench.ended(running, 9)
@@ -34,7 +33,7 @@ function through(outage: StoreOutage, ms: number, what: string): EngineDraft {
 
 /** What happens while the store is away. */
 export const outageChecks: readonly EngineDraft[] = [
-  through('refused', leaseMs / 4, 'accepts no connections for less than a lease'),
-  through('refused', leaseMs * 3, 'accepts no connections for three leases'),
-  through('silent', leaseMs * 3, 'answers nothing for three leases'),
+  through('refused', 1 / 4, 'accepts no connections for a quarter of a lease'),
+  through('refused', 2, 'accepts no connections for two leases'),
+  through('silent', 2, 'answers nothing for two leases'),
 ]

@@ -1,4 +1,3 @@
-import { leaseMs } from './engine-desk.ts'
 import type { EngineMoment } from './engine-desk.ts'
 import { until } from './log-state.ts'
 import type { EngineDraft } from './subject.ts'
@@ -72,7 +71,7 @@ export const processChecks: readonly EngineDraft[] = [
       await bench.begin('late', [{}])
       // As a process does that delivers: a wake is a hint, which may be lost.
       await engine?.wake('late').catch(() => {})
-      await new Promise((resolve) => setTimeout(resolve, 2 * leaseMs))
+      await new Promise((resolve) => setTimeout(resolve, 2 * bench.leaseMs))
       await startAgain?.()
       for (const id of others) await approve(id)
       await bench.ended([...ids, 'late'], 13)

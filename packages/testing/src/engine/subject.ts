@@ -9,6 +9,11 @@ export type StoreOutage = 'refused' | 'silent'
 export interface EngineSubject {
   /** URL of a module that exports {@link EngineModule.open}. Checks with several processes open it in each of them. */
   readonly module: string
+  /**
+   * Milliseconds of a lease; default 400. A slow store needs more: a session whose lease expires while it is opened is
+   * never advanced.
+   */
+  readonly leaseMs?: number
   /** The outages that `takeStoreAway` of the place can cause. Default none: their checks are left out. */
   readonly outages?: readonly StoreOutage[]
   /** Creates an empty place: a store that processes can share, and what the engine needs. */
@@ -91,6 +96,8 @@ export interface DistantWorker {
 /** What a check works with. */
 export interface EngineBench {
   readonly place: EnginePlace
+  /** Milliseconds of a lease. */
+  readonly leaseMs: number
   /** The store of the check itself, whose deliveries wake no engine. */
   readonly store: SessionStore
   /** Creates a session with unread input that asks for calls. */

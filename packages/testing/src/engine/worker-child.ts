@@ -1,11 +1,11 @@
-// The other process of a check: node worker-child.js MODULE ARGUMENT OUTSIDE MOMENT
+// The other process of a check: node worker-child.js MODULE ARGUMENT OUTSIDE LEASE MOMENT
 import { once } from 'node:events'
 
 import { engineDesk } from './engine-desk.ts'
 import type { EngineMoment } from './engine-desk.ts'
 import type { EngineModule } from './subject.ts'
 
-const [module = '', argument = '', outside = '', holds = ''] = process.argv.slice(2)
+const [module = '', argument = '', outside = '', leaseMs = '', holds = ''] = process.argv.slice(2)
 
 /** Stops at the moment that the check chose, until the process is stopped and continued. */
 async function hold(moment: EngineMoment): Promise<void> {
@@ -15,7 +15,7 @@ async function hold(moment: EngineMoment): Promise<void> {
 }
 
 const { open }: EngineModule = await import(module)
-const { createWorker } = await open(argument, engineDesk(outside, hold).desk)
+const { createWorker } = await open(argument, engineDesk(outside, Number(leaseMs), hold).desk)
 createWorker({ concurrency: 16 })
 // It lives only as long as the process of the check.
 process.stdin.on('end', () => process.exit(1)).resume()
