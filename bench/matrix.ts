@@ -5,6 +5,8 @@ import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 
 import { buildTries } from './matrix/builds.ts'
+import { commandTries } from './matrix/commands.ts'
+import { managerTries } from './matrix/managers.ts'
 import type { Outcome, Runtime, Tarballs, Try } from './matrix/packed.ts'
 import { pack, packedSettings } from './matrix/packed.ts'
 
@@ -16,6 +18,8 @@ Usage: npm run matrix -- [options]
   --unbundled   leaves out everything that is built: bundlers, Next, workerd, a browser
   --quick       only this Node, without webpack, Vite, Next, workerd and a browser
   --templates   instead: creates each template of create-provost, tests and starts it, on Node
+  --managers    instead: creates each template with npm, pnpm, Yarn 1, Yarn 4 and Bun, and runs the commands of its README;
+                --only names package managers
   --built       takes the build that is there, instead of building anew from emptied folders
   --write       writes what was tried into the table of docs/runtimes.md; its other cells stay
   --json        one JSON object on stdout, nothing else
@@ -73,6 +77,7 @@ async function main(): Promise<void> {
       unbundled: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       templates: { type: 'boolean', default: false },
+      managers: { type: 'boolean', default: false },
       built: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
@@ -85,8 +90,8 @@ async function main(): Promise<void> {
   }
   const asked = runtimes.filter(
     ({ name, program }) =>
-      (values.only.length === 0 || values.only.some((part) => name.includes(part))) &&
-      (!values.quick || program === process.execPath) &&
+      (values.managers || values.only.length === 0 || values.only.some((part) => name.includes(part))) &&
+      (!(values.quick || values.managers) || program === process.execPath) &&
       (!values.templates || name.startsWith('Node')),
   )
   if (asked.length === 0) {
@@ -103,12 +108,13 @@ async function main(): Promise<void> {
   try {
     say('Packing the packages and installing them in empty folders.')
     const tarballs = await pack(folder, values.built)
-    const tries = values.templates
-      ? await templateTries(folder, tarballs)
-      : await applicationTries(folder, tarballs, values)
+    const tries = await triesOf(folder, tarballs, values)
     const table = new Map<string, readonly Outcome[]>()
     for (const runtime of asked) {
-      const outcomes = (await Promise.all(tries.map((attempt) => attempt(runtime)))).flat()
+      const outcomes: Outcome[] = []
+      // Package managers share a cache.
+      if (values.managers) for (const attempt of tries) outcomes.push(...(await attempt(runtime)))
+      else outcomes.push(...(await Promise.all(tries.map((attempt) => attempt(runtime)))).flat())
       table.set(runtime.name, outcomes)
       const faults = outcomes.filter(({ ok }) => !ok)
       say(`${runtime.name}: ${outcomes.length - faults.length} of ${outcomes.length}`)
@@ -119,22 +125,37 @@ async function main(): Promise<void> {
     if (values.json)
       process.stdout.write(`${JSON.stringify({ bench: 'matrix', outcomes: Object.fromEntries(table) })}\n`)
     else process.stdout.write(`${rows}\n`)
-    if (values.write && !values.templates) writePage(marksOf(table))
+    if (values.write) writePage(marksOf(table))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
+/** What one run of the matrix tries. */
+interface Chosen {
+  readonly only: readonly string[]
+  readonly unbundled: boolean
+  readonly quick: boolean
+  readonly templates: boolean
+  readonly managers: boolean
+}
+
+function triesOf(folder: string, tarballs: Tarballs, chosen: Chosen): Promise<readonly Try[]> | readonly Try[] {
+  if (chosen.managers) return managerTries(folder, tarballs, chosen.only)
+  return chosen.templates ? templateTries(folder, tarballs) : applicationTries(folder, tarballs, chosen)
+}
+
 async function applicationTries(
   folder: string,
   tarballs: Tarballs,
-  { unbundled, quick }: { readonly unbundled: boolean; readonly quick: boolean },
+  { unbundled, quick }: Chosen,
 ): Promise<readonly Try[]> {
   const tries: Try[] = []
   for (const [n, application] of [everyday, ...traced, typed, typedPeers].entries()) {
     const file = await install(application, join(folder, String(n)), tarballs)
     tries.push((runtime) => tryOn(runtime, file))
   }
+  if (!quick) tries.push(...(await commandTries(folder, tarballs)))
   return unbundled ? tries : [...tries, ...(await buildTries(folder, tarballs, quick))]
 }
 

@@ -1,0 +1,3 @@
+export { desk } from './desk.ts'
+
+export const policy = { mode: 'shadow' }

@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+
+import { servePacked } from '../../scripts/packed-registry.ts'
+import type { Outcome, Runtime, Tarballs, Try } from './packed.ts'
+
+const installed = join(import.meta.dirname, 'node_modules')
+
+/** A package manager: its program, where that is not on the PATH, and how it creates a project. */
+interface Manager {
+  readonly name: string
+  readonly folder?: string
+  readonly create: string
+}
+
+const managers: readonly Manager[] = [
+  { name: 'npm', create: 'npm create provost@latest NAME -- --template NAME --yes' },
+  { name: 'pnpm', create: 'pnpm create provost NAME --template NAME --yes' },
+  { name: 'Yarn 1', folder: 'yarn/bin', create: 'yarn create provost NAME --template NAME --yes' },
+  { name: 'Yarn 4', folder: 'yarn-4/bin', create: 'yarn create provost NAME --template NAME --yes' },
+  { name: 'Bun', folder: 'bun/bin', create: 'bun create provost NAME --template NAME --yes' },
+]
+
+const templates = ['script', 'server', 'team', 'next']
+
+/** Returns the commands in the shell blocks of a README, in their order, without their comments. */
+function commandsOf(readme: string): readonly string[] {
+  return [...readme.matchAll(/^```sh\n(?<block>[^]*?)^```/gmu)].flatMap(({ groups }) =>
+    (groups?.['block'] ?? '')
+      .split('\n')
+      .map((line) => line.replace(/(?:^|\s+)# .*$/u, ''))
+      .filter((line) => line !== ''),
+  )
+}
+
+/**
+ * Returns what creates each template with each package manager in an empty folder, from a registry with the packed packages, and
+ * then runs all commands of its README, word for word. Where one names `SESSION`, it gets the session that was printed last.
+ *
+ * @param only parts of names of package managers. Empty: all.
+ */
+export function managerTries(folder: string, tarballs: Tarballs, only: readonly string[]): readonly Try[] {
+  const packed = Object.values(tarballs).map((file) => file.slice('file:'.length))
+  const asked = managers.filter(({ name }) => only.length === 0 || only.some((part) => name.includes(part)))
+  return asked.map((manager) => async (runtime) => {
+    const registry = await servePacked(packed)
+    const home = join(folder, manager.name.replace(' ', '-'))
+    mkdirSync(home)
+    const env = environment(manager, runtime, registry.url)
+    const outcomes: Outcome[] = []
+    for (const template of templates) {
+      const seen = await firstFault(manager, template, home, env)
+      outcomes.push({
+        check: `${manager.name}: ${template}, by its README`,
+        ok: seen === undefined,
+        ...(seen !== undefined && { seen }),
+      })
+    }
+    await registry.close()
+    return outcomes
+  })
+}
+
+/** What a user has, and each package manager's way to name a registry. */
+function environment({ folder }: Manager, { program }: Runtime, registry: string): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !/^(?:p?npm_|PROVOST_|CI$)/iu.test(name))
+  const path = [...(folder === undefined ? [] : [join(installed, folder)]), dirname(program), process.env['PATH'] ?? '']
+  return {
+    ...Object.fromEntries(own),
+    PATH: path.join(delimiter),
+    npm_config_registry: registry,
+    pnpm_config_registry: registry,
+    YARN_REGISTRY: registry,
+    YARN_NPM_REGISTRY_SERVER: registry,
+    YARN_UNSAFE_HTTP_WHITELIST: '127.0.0.1',
+    YARN_ENABLE_TELEMETRY: '0',
+    npm_config_yes: 'true',
+    NEXT_TELEMETRY_DISABLED: '1',
+    // A free one.
+    PORT: '0',
+  }
+}
+
+/** @returns the first command that fails, and what it printed. */
+async function firstFault(
+  { create }: Manager,
+  template: string,
+  home: string,
+  env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
+  const made = await ended(create.replaceAll('NAME', template), home, env)
+  if (made.code !== 0) return told(create, made)
+  const project = join(home, template)
+  let session = ''
+  for (const line of commandsOf(readFileSync(join(project, 'README.md'), 'utf8'))) {
+    const command = line.replace('SESSION', session)
+    const result = await ended(command, project, env)
+    // A run that waits for an approval.
+    const good = result.code === 0 || (result.code === 3 && command.includes('provost run'))
+    if (!good) return told(command, result)
+    session = /--approve (\S+)/u.exec(result.out)?.[1] ?? session
+  }
+  return undefined
+}
+
+interface Ended {
+  /** 0 for a server that was stopped after its page was read. */
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+function told(command: string, { code, out, err }: Ended): string {
+  return `${command} ended with ${code}: ${out.slice(-1_000)} ${err.slice(-1_000)}`
+}
+
+/** Runs a command of a shell to its end. The page of a server is read once it prints its address, then the server is stopped. */
+async function ended(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<Ended> {
+  const child = spawn('sh', ['-c', command], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  const stop = (): void => {
+    if (child.exitCode === null && child.signalCode === null && child.pid !== undefined) process.kill(-child.pid)
+  }
+  const timer = setTimeout(stop, 600_000)
+  let out = ''
+  let err = ''
+  let page: Promise<number | null> | undefined
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+    const [url] = /http:\/\/127\.0\.0\.1:\d+(?=\s)/u.exec(out) ?? []
+    if (url !== undefined) page ??= statusOf(url).finally(stop)
+  })
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  clearTimeout(timer)
+  return { code: page ? await page : code, out, err }
+}
+
+async function statusOf(url: string): Promise<number | null> {
+  const response = await fetch(url)
+  return response.ok && (await response.text()).includes('<html') ? 0 : response.status
+}
