@@ -105,6 +105,7 @@ test('in a browser a person reads hostile text as text, approves a call, and the
     await inBrowser(async (browser) => {
       for (const look of looks) {
         const tab = await openTab(browser, listening.consoleUrl ?? '', look)
+        await tab.page.getByRole('link', { name: 'Sessions' }).click()
         await tab.page.locator('.row').first().waitFor()
         expect(tab.page.url()).not.toContain(token)
         await tab.picture('sessions')

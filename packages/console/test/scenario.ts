@@ -119,7 +119,8 @@ export async function openConsole(
         headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
         body: JSON.stringify({ input, ...(agent !== undefined && { agent }) }),
       })
-      return response.text()
+      // A server that closes before the run has ended cuts the stream.
+      return response.text().catch(() => '')
     },
     close: () => listening.close({ graceMs: 0 }),
   }

@@ -43,7 +43,8 @@ export function SessionPage({ views }: { readonly views: readonly SessionView[] 
       </div>
       {session === null && !error && <Empty title="The server has no session of this id that you may read." />}
       {error && <Failure error={error} />}
-      {session !== null && !error && (
+      {session === undefined && !error && <Loading />}
+      {session && (
         <CatchBoundary
           getResetKey={() => `${id} ${view}`}
           errorComponent={({ error: thrown, reset }) => <Failure error={thrown} retry={reset} />}

@@ -43,7 +43,7 @@ export interface Turn {
 export interface Conversation {
   readonly turns: readonly Turn[]
   readonly calls: Readonly<Record<string, Call>>
-  /** Inputs that wait for the end of the run. */
+  /** Inputs that wait for the end of the run, and those that the run has not taken yet. */
   readonly queued: readonly { readonly id: string; readonly text: string }[]
 }
 
@@ -51,6 +51,16 @@ export interface Conversation {
 export function conversationOf(messages: readonly Message[]): Conversation {
   const empty: Conversation = { turns: [], calls: {}, queued: [] }
   return messages.reduce(withMessage, empty)
+}
+
+/** Says of calls without a result what their session says: they wait for an approval, or the run is at them. */
+export function withOpenCalls(before: Conversation, isRunning: boolean, asked: ReadonlySet<string>): Conversation {
+  const calls = Object.entries(before.calls).map(([id, call]): [string, Call] => {
+    if (call.state !== 'called') return [id, call]
+    if (asked.has(id)) return [id, { ...call, state: 'asked' }]
+    return [id, isRunning ? { ...call, state: 'running' } : call]
+  })
+  return { ...before, calls: Object.fromEntries(calls) }
 }
 
 function withMessage(before: Conversation, message: Message): Conversation {
@@ -173,15 +183,34 @@ export function withEvent(before: Conversation, event: AgentEvent): Conversation
       return event.callId in before.calls
         ? withCall(before, { callId: event.callId, toolName: event.toolName, state: 'called', reason: undefined })
         : before
-    case 'agent.followup.queued':
-      return { ...before, queued: [...before.queued, { id: event.messageId, text: event.text }] }
+    case 'agent.followup.queued': {
+      const { queued } = withoutSent(before, event.text)
+      return { ...before, queued: [...queued, { id: event.messageId, text: event.text }] }
+    }
     case 'agent.steered': {
       const piece: Piece = { type: 'text', id: `${event.messageId}/0`, text: event.text }
-      return withTurn(before, { id: event.messageId, role: 'user', at: event.at, pieces: [piece] })
+      return withTurn(withoutSent(before, event.text), {
+        id: event.messageId,
+        role: 'user',
+        at: event.at,
+        pieces: [piece],
+      })
     }
     default:
       return before
   }
+}
+
+const sentPrefix = 'sent:'
+
+/** Shows input that this page has sent, until the run says that it has it. */
+export function withSent(before: Conversation, text: string): Conversation {
+  return { ...before, queued: [...before.queued, { id: sentPrefix + crypto.randomUUID(), text }] }
+}
+
+function withoutSent(before: Conversation, text: string): Conversation {
+  const at = before.queued.findIndex((one) => one.id.startsWith(sentPrefix) && one.text === text)
+  return at < 0 ? before : { ...before, queued: before.queued.toSpliced(at, 1) }
 }
 
 function keyOf({ messageId, attempt }: { readonly messageId: string; readonly attempt: number }): string {

@@ -39,7 +39,7 @@ export function Talk({ sessionId: id, session }: SessionViewProps): ReactNode {
         ))}
         {conversation.queued.map((one) => (
           <p key={one.id} className="queued dim">
-            <Icon name="pause" /> queued: <Words limit={2_000}>{one.text}</Words>
+            <Icon name="pause" /> waits for the run: <Words limit={2_000}>{one.text}</Words>
           </p>
         ))}
         {pending.approvals.map((wait) => (

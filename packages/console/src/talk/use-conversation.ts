@@ -7,7 +7,7 @@ import { useEffect, useRef, useState } from 'react'
 
 import { apiUrl, askJson, client, headers } from '../wire/connection.ts'
 import type { Conversation } from './conversation.ts'
-import { conversationOf, withEvent } from './conversation.ts'
+import { conversationOf, withEvent, withOpenCalls, withSent } from './conversation.ts'
 
 /** A conversation that follows its session, and what a person may do in it. */
 export interface LiveConversation {
@@ -68,7 +68,9 @@ export function useConversation(
   const { data } = view
   useEffect(() => {
     if (!data || isFollowing) return
-    setLive({ conversation: conversationOf(data.messages), pending: data.pending })
+    const asked = new Set(data.pending.approvals.map(({ callId }) => callId))
+    const conversation = withOpenCalls(conversationOf(data.messages), data.status === 'running', asked)
+    setLive({ conversation, pending: data.pending })
     const { signal } = leaving.current ?? new AbortController()
     if (data.status !== 'running' || reads === 'entries') return
     const stream = leavable(signal)
@@ -92,10 +94,9 @@ export function useConversation(
     error: view.error,
     async send(text, mode) {
       const session = client.session(id)
-      if (isFollowing) return mode === 'steer' ? session.steer(text) : session.followUp(text)
-      if (isWaiting) {
-        await session.followUp(text)
-        setLive((before = nothing) => ({ ...before, conversation: withQueued(before.conversation, text) }))
+      if (isFollowing || isWaiting) {
+        await (isFollowing && mode === 'steer' ? session.steer(text) : session.followUp(text))
+        setLive((before = nothing) => ({ ...before, conversation: withSent(before.conversation, text) }))
         return
       }
       const { signal } = leaving.current ?? new AbortController()
@@ -172,20 +173,19 @@ function withWait(pending: PendingWork, event: AgentEvent): PendingWork {
   }
 }
 
-function withQueued(conversation: Conversation, text: string): Conversation {
-  return { ...conversation, queued: [...conversation.queued, { id: crypto.randomUUID(), text }] }
-}
-
 /**
  * Returns a client whose streams end when the view is left. The signal of a run would abort the run: a reader that goes away
- * must not.
+ * must not. A reader does not resume a run whose process died either.
  */
 function leavable(signal: AbortSignal): Client {
   return createClient({
     baseUrl: apiUrl,
     headers,
     fetch: (url, init) =>
-      fetch(url, { ...init, signal: init.signal ? AbortSignal.any([init.signal, signal]) : signal }),
+      fetch(url.endsWith('/events') ? `${url}?recover=0` : url, {
+        ...init,
+        signal: init.signal ? AbortSignal.any([init.signal, signal]) : signal,
+      }),
   })
 }
 
