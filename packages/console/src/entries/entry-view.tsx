@@ -1,0 +1,102 @@
+import { isRecord } from '@provost/core'
+import type { ReactNode } from 'react'
+
+import { useKeys } from '../keys/key-map.ts'
+import { LabelChips } from '../look/label-chips.tsx'
+import type { ShownLabel } from '../look/label-chips.tsx'
+import { duration, moment } from '../look/measures.ts'
+import { Empty, Failure, Loading } from '../look/states.tsx'
+import { Words } from '../look/words.tsx'
+import type { EntryPlace, WholeEntry } from './entry-query.ts'
+import { useEntry } from './entry-query.ts'
+import { useSelectedPlace, useTrace } from './text-place.ts'
+import { ValueView } from './value-view.tsx'
+
+import './entries.css'
+
+/** Fields that the head of an entry shows. */
+const inHead = new Set(['id', 'offset', 'at', 'runId', 'step', 'agent', 'v', 'type', 'op'])
+
+/** One entry with its body. */
+export function EntryView({ place, title }: { readonly place: EntryPlace; readonly title: string }): ReactNode {
+  const { data, error, isPending } = useEntry(place)
+  const trace = useTrace()
+  return (
+    <section className="entry" aria-label={title}>
+      <h3>
+        <Words limit={200}>{title}</Words>
+      </h3>
+      {isPending && <Loading rows={2} height={28} />}
+      {error && <Failure error={error} />}
+      {data === null && <p className="dim">The log has no such entry.</p>}
+      {data && (
+        <>
+          <p className="dim entry-facts">
+            <span>entry {place.offset}</span>
+            <time dateTime={new Date(Number(data.entry['at'])).toISOString()}>{moment(Number(data.entry['at']))}</time>
+            {typeof data.entry['durationMs'] === 'number' && <span>{duration(data.entry['durationMs'])}</span>}
+            <LabelChips label={labelOf(data.entry)} />
+          </p>
+          {bodyOf(data.entry).map(([key, value]) => (
+            <div key={key} className="entry-part">
+              <h4>{key}</h4>
+              <ValueView place={place} pointer={`/${key}`} value={value} cut={data.cut} onTrace={trace} />
+            </div>
+          ))}
+        </>
+      )}
+    </section>
+  )
+}
+
+function bodyOf(entry: WholeEntry): readonly (readonly [string, unknown])[] {
+  return Object.entries(entry).filter(([key]) => !inHead.has(key) && key !== 'label' && key !== 'durationMs')
+}
+
+function labelOf(entry: WholeEntry): ShownLabel | undefined {
+  const holder = isRecord(entry['message']) ? entry['message'] : entry
+  const label = holder['label']
+  if (!isRecord(label)) return undefined
+  const { integrity, confidentiality, readers, sources } = label
+  const texts = (value: unknown): string[] =>
+    Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
+  return {
+    integrity: typeof integrity === 'string' ? integrity : 'untrusted',
+    confidentiality: typeof confidentiality === 'string' ? confidentiality : 'internal',
+    ...(Array.isArray(readers) && { readers: texts(readers) }),
+    sources: texts(sources),
+  }
+}
+
+/** Entries that belong together, as the detail of a row. */
+export function EntryPane({
+  entries,
+  onClose,
+}: {
+  readonly entries: readonly { readonly place: EntryPlace; readonly title: string }[]
+  readonly onClose: () => void
+}): ReactNode {
+  const selected = useSelectedPlace()
+  const trace = useTrace()
+  const traceSelection = (): void => {
+    if (selected) trace(selected)
+  }
+  useKeys('Detail', [{ key: 'p', does: 'trace the selected words', run: traceSelection }])
+  return (
+    <aside className="pane" aria-label="Detail" tabIndex={-1}>
+      <div className="pane-head">
+        <button type="button" onClick={traceSelection} disabled={!selected}>
+          Trace selection <kbd>p</kbd>
+        </button>
+        <span className="grow" />
+        <button type="button" className="quiet" onClick={onClose} aria-label="Close the detail">
+          <kbd>Esc</kbd>
+        </button>
+      </div>
+      {entries.length === 0 && <Empty title="Nothing is selected." />}
+      {entries.map(({ place, title }) => (
+        <EntryView key={`${place.log} ${place.offset}`} place={place} title={title} />
+      ))}
+    </aside>
+  )
+}
