@@ -38,8 +38,14 @@ export interface ClientSessionOptions {
 }
 
 export interface ExecuteOptions {
-  /** Aborts the run: its result then has the status `aborted`. */
+  /** Ends the stream early, as `onAbort` says. */
   readonly signal?: AbortSignal | undefined
+  /**
+   * What an aborted `signal` does. `abort` aborts the run: the result has the status `aborted`. `leave` stops reading: the run
+   * continues on the server, the events end, and `result` rejects with the reason of the signal. Default: `abort` for
+   * `execute`, `leave` for `follow`.
+   */
+  readonly onAbort?: 'abort' | 'leave' | undefined
   /** Called for each approval; `undefined` leaves it pending. */
   readonly onApproval?: OnApproval | undefined
   /** Called once for each batch of calls, instead of `onApproval` for its rows. */
@@ -97,7 +103,14 @@ export interface ClientSession {
   create(): Promise<void>
   /** Starts a run and follows it across lost connections, until it ends or waits for a decision without a callback here. */
   execute(input: Input, options?: ExecuteOptions): ClientStream
-  /** Yields the events after `lastEventId` (default: all), and those that follow until no run is active. */
+  /**
+   * Yields the events after `lastEventId` (default: all), and those that follow until no run is active. An aborted `signal`
+   * stops reading; with `onAbort: 'abort'` it aborts the run.
+   *
+   * @example
+   * const control = new AbortController()
+   * for await (const event of session.follow({ signal: control.signal })) if (!show(event)) control.abort()
+   */
   follow(options?: FollowOptions): ClientStream
   /** Answers pending waits. The run resumes on the server; read its events with `follow`. */
   resolve(decisions: Decisions): Promise<void>

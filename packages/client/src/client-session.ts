@@ -21,6 +21,8 @@ import {
 } from './known-client-options.ts'
 import type { Ask, Transport } from './transport.ts'
 
+type Opening = Pick<ExecuteOptions, 'signal' | 'onAbort' | 'onApproval' | 'onBatch' | 'onInput'>
+
 export function createClientSession(
   transport: Transport,
   reconnectMs: number,
@@ -45,13 +47,13 @@ export function createClientSession(
     await (await transport({ path: at(path), body: toJson(body), headers })).body?.cancel()
   }
 
-  function open(first: Ask, options: ExecuteOptions, lastEventId?: string): ClientStream {
-    const { signal, onApproval, onBatch, onInput } = options
+  function open(first: Ask, options: Opening, lastEventId?: string): ClientStream {
+    const { signal, onAbort, onApproval, onBatch, onInput } = options
     const reading = new AbortController()
     const stop = (): void => {
       const cut = (): void => reading.abort(signal?.reason)
       // With a session, the stream delivers the end of the aborted run.
-      if (id === undefined) cut()
+      if (id === undefined || onAbort === 'leave') cut()
       else session.abort().catch(cut)
     }
     if (signal?.aborted) stop()
@@ -108,14 +110,14 @@ export function createClientSession(
       const { maxSteps, model, temperature, toolChoice } = options
       const body = { ...beginning, input: toJson(input), options: toJson({ maxSteps, model, temperature, toolChoice }) }
       const headers = { 'idempotency-key': crypto.randomUUID() }
-      return open({ path: '/api/agent/execute', body, headers }, options)
+      return open({ path: '/api/agent/execute', body, headers }, { onAbort: 'abort', ...options })
     },
 
     follow(following = {}) {
       checkFollowOptions(following)
       const { lastEventId, ...options } = following
       const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
-      return open({ path: at('/events'), headers }, options, lastEventId)
+      return open({ path: at('/events'), headers }, { onAbort: 'leave', ...options }, lastEventId)
     },
 
     async resolve(decisions) {

@@ -64,7 +64,7 @@ async function pump(setup: StreamSetup, queue: EventQueue): Promise<ClientResult
       if (progress.sessionId !== undefined) opened(progress.sessionId)
       // The server has accepted the request: from now on the stream only follows.
       if (progress.sessionId !== undefined) ask = undefined
-      const complete = await read(response, events, progress, queue, patience.progress)
+      const complete = await read(framesOf(response, signal), events, progress, queue, patience.progress)
       const answers = complete.status === 'suspended' ? await answersTo(complete.pending, setup) : undefined
       if (!answers) {
         for (const event of events.release()) queue.push(event)
@@ -83,13 +83,13 @@ async function pump(setup: StreamSetup, queue: EventQueue): Promise<ClientResult
 }
 
 async function read(
-  response: Response,
+  frames: ReturnType<typeof framesOf>,
   events: RunEvents,
   progress: Progress,
   queue: EventQueue,
   moved: () => void,
 ): Promise<Complete> {
-  for await (const frame of framesOf(response)) {
+  for await (const frame of frames) {
     if ('complete' in frame) return frame.complete
     const { id, event } = frame
     // A repeated event is no progress, so it does not extend the time for reconnecting.

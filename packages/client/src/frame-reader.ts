@@ -24,9 +24,10 @@ export type Frame = { readonly id: string | undefined; readonly event: AgentEven
 /**
  * Yields the frames of a response as they arrive.
  *
+ * @param signal stops reading, also where the given `fetch` ignores it.
  * @throws ProvostError `unreachable` if the stream ends without its last frame.
  */
-export async function* framesOf(response: Response): AsyncGenerator<Frame> {
+export async function* framesOf(response: Response, signal: AbortSignal): AsyncGenerator<Frame> {
   const frames: Frame[] = []
   const eventDecoder = createEventDecoder()
   const parser = createParser({
@@ -43,6 +44,9 @@ export async function* framesOf(response: Response): AsyncGenerator<Frame> {
   })
   const decoder = new TextDecoder()
   const reader = response.body?.getReader()
+  const stop = (): void => void reader?.cancel().catch(() => {})
+  if (signal.aborted) stop()
+  else signal.addEventListener('abort', stop, { once: true })
   try {
     for (;;) {
       const part = await reader?.read().catch((cause: unknown) => {
@@ -56,7 +60,8 @@ export async function* framesOf(response: Response): AsyncGenerator<Frame> {
       }
     }
   } finally {
-    reader?.cancel().catch(() => {})
+    signal.removeEventListener('abort', stop)
+    stop()
   }
 }
 

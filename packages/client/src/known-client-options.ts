@@ -1,5 +1,5 @@
 import type { Decisions, KnownKeys } from '@provost/core'
-import { checkOptions } from '@provost/core'
+import { checkChoice, checkOptions } from '@provost/core'
 
 import type {
   Client,
@@ -58,6 +58,7 @@ export function checkSessionOptions(options: ClientSessionOptions): void {
 
 const executeKeys = {
   signal: true,
+  onAbort: true,
   onApproval: true,
   onBatch: true,
   onInput: true,
@@ -67,22 +68,26 @@ const executeKeys = {
   toolChoice: true,
 } satisfies KnownKeys<ExecuteOptions>
 
+const onAborts = ['abort', 'leave'] as const
+
 const movedExecute = {
   abortSignal: 'Name it "signal".',
   maxTurns: 'Name it "maxSteps".',
   stopWhen: 'Name it "maxSteps": the number of model calls that a run may take.',
 }
 
-/** @throws ProvostError `unknown-option` */
+/** @throws ProvostError `unknown-option`, `invalid-option` */
 export function checkExecuteOptions(options: ExecuteOptions): void {
   checkOptions(options, executeKeys, 'session.execute', movedExecute)
+  checkChoice(options.onAbort, onAborts, 'onAbort', 'session.execute')
 }
 
-/** @throws ProvostError `unknown-option` */
+/** @throws ProvostError `unknown-option`, `invalid-option` */
 export function checkFollowOptions(options: FollowOptions): void {
   const { model: _, temperature: __, toolChoice: ___, ...shared } = executeKeys
   const known = { ...shared, lastEventId: true } satisfies KnownKeys<FollowOptions>
   checkOptions(options, known, 'session.follow', movedExecute)
+  checkChoice(options.onAbort, onAborts, 'onAbort', 'session.follow')
 }
 
 const sendKeys = { to: true } satisfies KnownKeys<SendOptions>

@@ -239,6 +239,34 @@ test('an aborted signal aborts the run on the server', async () => {
   expect((await session.get()).status).toBe('idle')
 })
 
+test('a signal of a reader stops its reading, and the run continues; onAbort chooses the other', async () => {
+  const client = clientOf([{ stall: true }])
+  const session = client.session()
+  const left = new AbortController()
+  const starting = session.execute('x', { signal: left.signal, onAbort: 'leave' })
+  for await (const { type } of starting) if (type === 'step.start') left.abort(new Error('left'))
+  await expect(starting.result).rejects.toThrow('left')
+  expect((await session.get()).status).toBe('running')
+
+  const reader = new AbortController()
+  const reading = session.follow({ signal: reader.signal })
+  const seen: string[] = []
+  for await (const { type } of reading) {
+    seen.push(type)
+    if (type === 'step.start') reader.abort()
+  }
+  expect(seen).toContain('agent.start')
+  await expect(reading.result).rejects.toMatchObject({ name: 'AbortError' })
+  await expect(session.follow({ signal: reader.signal }).result).rejects.toMatchObject({ name: 'AbortError' })
+  expect((await session.get()).status).toBe('running')
+
+  const ending = session.follow({ signal: AbortSignal.abort(), onAbort: 'abort' })
+  expect((await ending.result).status).toBe('aborted')
+  expect((await session.get()).status).toBe('idle')
+  const wrong = { onAbort: 'stop' } as unknown as { onAbort: 'leave' }
+  expect(() => session.follow(wrong)).toThrow(expect.objectContaining({ code: 'invalid-option' }))
+})
+
 test('a signal aborts its own run and no later one', async () => {
   const aborts: string[] = []
   const client = clientOf([{ text: 'one' }, { text: 'two' }], {
