@@ -87,8 +87,12 @@ export function chatOperation(setup: OperationSetup): Operation {
   ): Promise<BegunTurn> {
     const { principal } = found
     const { id, parts, replaces, shown } = asked
-    // A key identifies the request, whatever the page says of its message.
-    if (key !== undefined) return say(principal, live, { ...asked, id: messageKey(principal, key) }, key, body)
+    if (key !== undefined) {
+      // A key identifies the request, whatever the page says of its message. A repeated one finds its message in the chat.
+      const keyed = { ...asked, id: messageKey(principal, key) }
+      const behind = shown && (await placeBehind(store, found, keyed.id, shown))
+      return say(principal, behind ? await moveChat(host, found, live, behind) : live, keyed, key, body)
+    }
     const token = `${messageKey(principal, id)}/content`
     const hash = contentHash(parts)
     const move = async (place: ChatPlace): Promise<BegunTurn> => {

@@ -244,6 +244,19 @@ describe('a message behind a list that the page has cut', () => {
     expect(await reloaded(server)).toEqual(['user: one', 'assistant: first', 'user: TWO', 'assistant: edited'])
   })
 
+  test('with an Idempotency-Key begins one branch too', async () => {
+    const server = serverOf(texts('first', 'second', 'edited', 'too much'))
+    const page = pageOf(server, 'c')
+    await page.sendMessage({ text: 'one' })
+    await page.sendMessage({ text: 'two' })
+    const message = { id: 'new', role: 'user', parts: [{ type: 'text', text: 'TWO' }] }
+    const body = { id: 'c', messages: [...page.messages.slice(0, 2), message], trigger: 'submit-message' }
+    const headers = { 'idempotency-key': 'k' }
+    for (let n = 0; n < 3; n++)
+      expect(await (await ask(server, '/api/chat', { body, headers })).text()).toContain('edited')
+    expect(await reloaded(server)).toEqual(['user: one', 'assistant: first', 'user: TWO', 'assistant: edited'])
+  })
+
   test('stops the answer in progress that the page does not show', async () => {
     const { server, calls } = gated()
     const page = pageOf(server, 'c')
