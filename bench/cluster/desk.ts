@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 
-import type { Agent, SessionStore } from 'provost'
+import type { Agent, SessionStore, Tool } from 'provost'
 import { createAgent, tool, z } from 'provost'
 import { codeMode } from 'provost/code-mode'
 import { scriptedModel } from 'provost/testing'
@@ -20,36 +20,10 @@ export const leaseMs = 1_500
  *
  * @param outside the file: a line for each effect, its key first.
  */
-export function clusterDesk(store: SessionStore, outside: string): Agent {
-  const done = (key: string): boolean => existsSync(outside) && readFileSync(outside, 'utf8').includes(`${key} `)
-  const paying = (name: string) =>
-    tool({
-      name,
-      effect: 'write',
-      input: z.object({ amount: z.number() }),
-      needsApproval: ({ amount }) => amount > 50,
-      // A call whose process died is looked up instead of repeated.
-      lookup: (key) => (done(key) ? { output: 'paid' } : undefined),
-      execute(_, { idempotencyKey, session }) {
-        appendFileSync(outside, `${idempotencyKey} ${session.id}\n`)
-        return 'paid'
-      },
-    })
-  const helper = createAgent({
-    name: 'helper',
-    model: scriptedModel([{ text: 'seen', delayMs: modelMs }], { after: 'repeat-last' }),
-  })
-  const research = tool({
-    name: 'research',
-    composite: true,
-    effect: 'none',
-    input: z.object({}),
-    async execute(_, ctx) {
-      const children = ['a', 'b'].map((key) => ({ agent: helper, input: `Look at ${key}.`, key }))
-      const { output } = await ctx.fanOut({ children, mergeStrategy: 'concat' })
-      return output
-    },
-  })
+export function createDesk(store: SessionStore, outside: string): Agent {
+  const pay = payingTool('pay', outside)
+  const transfer = payingTool('transfer', outside)
+  const research = researchTool()
   const calls = [
     { name: 'pay', input: { amount: 10 } },
     { name: 'research', input: {} },
@@ -68,9 +42,45 @@ export function clusterDesk(store: SessionStore, outside: string): Agent {
       ],
       { after: 'repeat-last' },
     ),
-    tools: [paying('pay'), paying('transfer'), research],
+    tools: [pay, transfer, research],
     extensions: [codeMode({ include: ['transfer'] })],
     leaseMs,
     store,
+  })
+}
+
+/** Returns a tool that pays: a line in a file, which nothing removes. It asks for more than 50. */
+export function payingTool(name: string, outside: string): Tool {
+  const done = (key: string): boolean => existsSync(outside) && readFileSync(outside, 'utf8').includes(`${key} `)
+  return tool({
+    name,
+    effect: 'write',
+    input: z.object({ amount: z.number() }),
+    needsApproval: ({ amount }) => amount > 50,
+    // A call whose process died is looked up instead of repeated.
+    lookup: (key) => (done(key) ? { output: 'paid' } : undefined),
+    execute(_, { idempotencyKey, session }) {
+      appendFileSync(outside, `${idempotencyKey} ${session.id}\n`)
+      return 'paid'
+    },
+  })
+}
+
+/** Returns a tool that asks two helpers at once. */
+export function researchTool(): Tool {
+  const helper = createAgent({
+    name: 'helper',
+    model: scriptedModel([{ text: 'seen', delayMs: modelMs }], { after: 'repeat-last' }),
+  })
+  return tool({
+    name: 'research',
+    composite: true,
+    effect: 'none',
+    input: z.object({}),
+    async execute(_, ctx) {
+      const children = ['a', 'b'].map((key) => ({ agent: helper, input: `Look at ${key}.`, key }))
+      const { output } = await ctx.fanOut({ children, mergeStrategy: 'concat' })
+      return output
+    },
   })
 }

@@ -20,7 +20,8 @@ export interface Trouble {
   /** Waits until all processes that replace others have started. */
   replaced(): Promise<void>
   restartRestate(): Promise<void>
-  takeStoreAway(ms: number): Promise<void>
+  /** @param how default: the store accepts no connections. */
+  takeStoreAway(ms: number, how?: 'refuse' | 'swallow'): Promise<void>
   drain(): Promise<void>
 }
 
@@ -52,8 +53,17 @@ export const randomKills = (count: number): readonly Disturbance[] => [
   (trouble) => trouble.replaced(),
 ]
 
-/** Creates the disturbances of a cluster. */
-export function createTrouble(cluster: Cluster, follower: Follower, say: (text: string) => void): Trouble {
+/**
+ * Creates the disturbances of a cluster.
+ *
+ * @param spared a worker that is neither killed nor drained.
+ */
+export function createTrouble(
+  cluster: Cluster,
+  follower: Follower,
+  say: (text: string) => void,
+  spared?: WorkerProcess,
+): Trouble {
   const kills: Kill[] = []
   const starting: Promise<unknown>[] = []
 
@@ -68,7 +78,7 @@ export function createTrouble(cluster: Cluster, follower: Follower, say: (text: 
     cluster.leasedBy(worker).filter((id) => wasRunning(follower.sessions.get(id)?.turns ?? [], Date.now()))
 
   function busyWorker(): WorkerProcess | undefined {
-    const busy = [...cluster.workers].filter((worker) => runBy(worker).length > 0)
+    const busy = [...cluster.workers].filter((worker) => worker !== spared && runBy(worker).length > 0)
     return busy[Math.floor(Math.random() * busy.length)]
   }
 
@@ -115,11 +125,11 @@ export function createTrouble(cluster: Cluster, follower: Follower, say: (text: 
       await restate.restart()
       say('Restate server started again')
     },
-    async takeStoreAway(ms) {
+    async takeStoreAway(ms, how = 'refuse') {
       const { database } = cluster
       if (!database) return
-      database.refuse()
-      say('store away')
+      database[how]()
+      say(how === 'refuse' ? 'store away' : 'store silent')
       await sleep(ms)
       database.carry()
       say('store back')

@@ -8,6 +8,8 @@ export interface Followed {
   readonly id: string
   /** Undefined before its first run. */
   readonly status: string | undefined
+  /** Its run; empty before the first one. */
+  readonly runId: string
   /** Tokens of the approvals that it waits for. */
   readonly open: ReadonlySet<string>
   /** Starts, rests, continuations and ends of its run, in order. */
@@ -27,8 +29,16 @@ export interface Follower {
   begin(id: string, principal: string): Promise<void>
   /** Reads what is new in the logs of sessions that have not ended, and answers their questions. */
   look(): Promise<void>
-  /** Ids of the sessions that have not ended. */
+  /** Ids of the sessions that have not ended, and do not wait for an answer that never comes. */
   unfinished(): readonly string[]
+}
+
+/** What sessions are asked to do, and what their questions are answered. */
+export interface Following {
+  /** Returns the input of a session. Default: `Pay all.` */
+  inputOf?(id: string): string
+  /** Returns the answer to the questions of a session; `never` leaves them open. Default: `approve`. */
+  answerOf?(id: string): 'approve' | 'deny' | 'never'
 }
 
 /** Whether a run has ended, by its status in {@link Followed}. */
@@ -50,13 +60,18 @@ export async function patiently<T>(work: () => Promise<T>): Promise<T> {
 interface Reading {
   readonly id: string
   status: string | undefined
+  runId: string
   readonly open: Set<string>
   readonly turns: Turn[]
   offset: number
 }
 
 /** Creates a follower of the sessions that it begins. */
-export function followSessions(store: SessionStore, agent: Agent): Follower {
+export function followSessions(
+  store: SessionStore,
+  agent: Agent,
+  { inputOf = () => 'Pay all.', answerOf = () => 'approve' }: Following = {},
+): Follower {
   const sessions = new Map<string, Reading>()
 
   function note(session: Reading, entry: Entry): void {
@@ -64,14 +79,17 @@ export function followSessions(store: SessionStore, agent: Agent): Follower {
     if (entry.type === 'wait' && entry.kind === 'approval') session.open.add(entry.token)
     if (entry.type === 'resolved') session.open.delete(entry.token)
     if (entry.type !== 'run') return
+    session.runId = entry.runId
     session.status = entry.op === 'ended' ? entry.status : entry.op
     session.turns.push({ op: entry.op, at: entry.at })
   }
 
   async function read(session: Reading): Promise<void> {
     for await (const entry of store.read(session.id, session.offset)) note(session, entry)
+    const decision = answerOf(session.id)
+    if (decision === 'never') return
     for (const token of session.open) {
-      await store.deliver(session.id, token, { decision: 'approve' }, 'boss')
+      await store.deliver(session.id, token, { decision }, 'boss')
       session.open.delete(token)
     }
   }
@@ -85,16 +103,19 @@ export function followSessions(store: SessionStore, agent: Agent): Follower {
     }
   }
 
+  const waits = ({ id, status, open }: Reading): boolean =>
+    status === 'suspended' && open.size > 0 && answerOf(id) === 'never'
+
   const unfinished = (): readonly string[] =>
-    [...sessions.values()].flatMap(({ id, status }) => (isOver(status) ? [] : [id]))
+    [...sessions.values()].flatMap((session) => (isOver(session.status) || waits(session) ? [] : [session.id]))
 
   return {
     sessions,
     unfinished,
     async begin(id, principal) {
       await patiently(() => create(id, principal))
-      await patiently(() => store.deliver(id, 'send/1', { mode: 'queue', input: 'Pay all.' }, principal))
-      sessions.set(id, { id, status: undefined, open: new Set(), turns: [], offset: 0 })
+      await patiently(() => store.deliver(id, 'send/1', { mode: 'queue', input: inputOf(id) }, principal))
+      sessions.set(id, { id, status: undefined, runId: '', open: new Set(), turns: [], offset: 0 })
     },
     async look() {
       for (const id of unfinished()) {

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 import { findPostgres, findRestate, freePorts, startPostgres, startRestate, startTcpProxy } from '@provost/testing'
 import type { RestateServer, TcpProxy } from '@provost/testing'
-import type { SessionStore } from 'provost'
+import type { Agent, SessionStore } from 'provost'
 import { postgresStore } from 'provost/postgres'
 import { sqliteStore } from 'provost/sqlite'
 
@@ -18,6 +18,26 @@ export interface LeaseMessage {
   readonly log: string
   readonly fence: number
   readonly is: 'leased' | 'released'
+}
+
+/** Memory of a process after a collection, in bytes. */
+export interface Memory {
+  readonly rss: number
+  readonly heapUsed: number
+}
+
+/** What a process tells the cluster. */
+export type ProcessMessage =
+  | LeaseMessage
+  | { readonly is: 'ready' }
+  | ({ readonly is: 'measured' } & Memory)
+  /** It has closed all that it opened; what is left would keep it alive. */
+  | { readonly is: 'ended'; readonly left: readonly string[] }
+
+/** A module with the agent of a cluster. */
+export interface DeskModule {
+  /** @param outside the file that represents the outside world. */
+  createDesk(store: SessionStore, outside: string): Agent
 }
 
 /** A worker in a process of its own. */
@@ -33,6 +53,8 @@ export interface ClusterOptions {
   readonly engine: 'none' | 'restate'
   readonly store: 'postgres' | 'sqlite'
   readonly workers: number
+  /** Module with the agent: see {@link DeskModule}. Default: the desk of the demo. */
+  readonly desk?: URL
 }
 
 /** Processes of this machine that share a store, and what stands between them. */
@@ -55,6 +77,10 @@ export interface Cluster {
   startWorker(): Promise<WorkerProcess>
   /** Id of the server's process; undefined when it has ended. */
   readonly serverPid: number | undefined
+  /** Collects the garbage of a worker, and returns what it uses then. */
+  measure(worker: WorkerProcess): Promise<Memory>
+  /** What would have kept processes alive that have ended by SIGTERM, one list for each. */
+  readonly left: readonly (readonly string[])[]
   startServer(): Promise<void>
   /** Sends a signal to a worker, which gets no further work, and waits for its end. @returns what it had leased at its end. */
   end(worker: WorkerProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<readonly string[]>
@@ -129,6 +155,8 @@ async function start(
   const workers = new Set<WorkerProcess>()
   const children = new Map<ChildProcess, 'worker' | 'server'>()
   const holders = new Map<string, { readonly pid: number; readonly fence: number }>()
+  const left: (readonly string[])[] = []
+  const desk = options.desk ?? new URL('desk.ts', import.meta.url)
   let starts = 0
 
   function noteLease(pid: number, { log, fence, is }: LeaseMessage): void {
@@ -139,7 +167,7 @@ async function start(
 
   async function startProcess(role: 'worker' | 'server', port: number): Promise<ChildProcess> {
     const child = fork(program, {
-      execArgv: ['--conditions=@provost/source'],
+      execArgv: ['--conditions=@provost/source', '--expose-gc'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       // In its own group: Ctrl-C reaches this process, which ends its own. It ends by itself if the channel closes.
       detached: true,
@@ -148,6 +176,7 @@ async function start(
         // Compiles once for all processes: a replacement starts in a third of the time.
         NODE_COMPILE_CACHE: join(folder, 'code'),
         CLUSTER_ROLE: role,
+        CLUSTER_DESK: desk.href,
         CLUSTER_STORE: storeAt,
         CLUSTER_OUTSIDE: outside,
         CLUSTER_HTTP: String(httpPort),
@@ -161,8 +190,9 @@ async function start(
     })
     children.set(child, role)
     child.once('exit', () => children.delete(child))
-    child.on('message', (message: LeaseMessage | 'ready') => {
-      if (message !== 'ready') noteLease(child.pid ?? 0, message)
+    child.on('message', (message: ProcessMessage) => {
+      if (message.is === 'leased' || message.is === 'released') noteLease(child.pid ?? 0, message)
+      if (message.is === 'ended') left.push(message.left)
     })
     await new Promise((resolve, reject) => {
       child.once('message', resolve)
@@ -202,7 +232,7 @@ async function start(
   await startProcess('server', 0)
 
   return {
-    ...{ store, storeAt, outside, restate, database, workers, leasedBy, startWorker, stop },
+    ...{ store, storeAt, outside, restate, database, workers, left, leasedBy, startWorker, stop },
     url: `http://127.0.0.1:${httpPort}`,
     holderOf(log) {
       const pid = holders.get(log)?.pid
@@ -212,6 +242,16 @@ async function start(
     get serverPid() {
       for (const [{ pid }, role] of children) if (role === 'server') return pid
       return undefined
+    },
+    measure({ child }) {
+      return new Promise((resolve) => {
+        const note = (message: ProcessMessage): void => {
+          if (message.is !== 'measured') return
+          child.off('message', note)
+          resolve(message)
+        }
+        child.on('message', note).send('measure')
+      })
     },
     async startServer() {
       await startProcess('server', 0)

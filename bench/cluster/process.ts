@@ -8,15 +8,15 @@ import { createServer, createWorker, serve } from '@provost/server'
 import { postgresStore } from 'provost/postgres'
 import { sqliteStore } from 'provost/sqlite'
 
-import { clusterDesk } from './desk.ts'
-import type { LeaseMessage } from './machines.ts'
+import type { DeskModule, ProcessMessage } from './machines.ts'
 
 const env = (name: string): string | undefined => process.env[`CLUSTER_${name}`]
 const storeAt = env('STORE') ?? ''
 const store = reporting(
   storeAt.startsWith('postgres:') ? postgresStore(storeAt, { connections: 5 }) : sqliteStore(storeAt),
 )
-const agents = [clusterDesk(store, env('OUTSIDE') ?? '')]
+const { createDesk }: DeskModule = await import(env('DESK') ?? '')
+const agents = [createDesk(store, env('OUTSIDE') ?? '')]
 const [ingress, admin, port, advertise] = [env('INGRESS'), env('ADMIN'), env('PORT'), env('ADVERTISE')]
 const engine: DurableEngine | undefined =
   ingress === undefined
@@ -33,10 +33,14 @@ const onError = (error: unknown): void => {
 }
 const shared = { agents, store, onError, ...(engine && { engine }) }
 
+/** Tells the cluster something. */
+function tell(message: ProcessMessage): void {
+  process.send?.(message)
+}
+
 /** Tells the cluster which logs this process may write, so that it kills a process with work and knows what that leaves. */
 function reporting(inner: SessionStore): SessionStore {
   const held = new Map<string, number>()
-  const tell = (message: LeaseMessage): void => void process.send?.(message)
   return {
     ...inner,
     async lease(log, ...terms) {
@@ -58,6 +62,9 @@ function reporting(inner: SessionStore): SessionStore {
 async function end(close: () => Promise<void>): Promise<void> {
   await close()
   await store.close()
+  // What would keep this process alive; a turn later, when closed sockets are gone.
+  await new Promise((resolve) => setImmediate(resolve))
+  tell({ is: 'ended', left: process.getActiveResourcesInfo() })
   process.exit(0)
 }
 
@@ -73,4 +80,9 @@ if (env('ROLE') === 'server') {
 process.once('disconnect', () => process.exit(1))
 // A killed process would not keep what it has compiled.
 flushCompileCache()
-process.send?.('ready')
+process.on('message', () => {
+  globalThis.gc?.()
+  const { rss, heapUsed } = process.memoryUsage()
+  tell({ is: 'measured', rss, heapUsed })
+})
+tell({ is: 'ready' })

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { clusterDesk, leaseMs } from './desk.ts'
+import { createDesk, leaseMs } from './desk.ts'
 import { followSessions, isOver } from './follow.ts'
 import type { Cluster } from './machines.ts'
 
@@ -36,7 +36,7 @@ Kill what runs it: kill -9 PID. Another process continues it after its lease (${
 What the sessions paid is in ${cluster.outside}, a line for each payment: four in a session.
 Ctrl-C stops all of them.
 `)
-  const follower = followSessions(cluster.store, clusterDesk(cluster.store, cluster.outside))
+  const follower = followSessions(cluster.store, createDesk(cluster.store, cluster.outside))
   const known = new Map<string, string>()
   while (!stopping.aborted) {
     try {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { describeSession } from './describe.ts'
-import { clusterDesk, effectsOfSession, modelMs, steps } from './desk.ts'
+import { createDesk, effectsOfSession, modelMs, steps } from './desk.ts'
 import type { Disturbance, Trouble } from './disturbances.ts'
 import { createTrouble } from './disturbances.ts'
 import { followSessions, isOver, patiently } from './follow.ts'
@@ -39,7 +39,7 @@ const stuckMs = 90_000
 /** Runs sessions while the disturbances happen, one after the other, and waits until all have ended. */
 export async function runWork(cluster: Cluster, { sessions, atOnce, disturbances, say }: Work): Promise<Outcome> {
   const { store, outside } = cluster
-  const agent = clusterDesk(store, outside)
+  const agent = createDesk(store, outside)
   const overheadMsPerStep = await overhead(cluster)
   const follower = followSessions(store, agent)
   const begun = performance.now()
@@ -97,7 +97,7 @@ async function disturb(trouble: Trouble, disturbances: readonly Disturbance[]): 
 
 /** Returns what the cluster adds to the time of a model for a step, in milliseconds, measured with one session alone. */
 async function overhead({ store, outside }: Cluster): Promise<number> {
-  const follower = followSessions(store, clusterDesk(store, outside))
+  const follower = followSessions(store, createDesk(store, outside))
   await follower.begin('alone', 'alone')
   const began = performance.now()
   while (follower.unfinished().length > 0) {
