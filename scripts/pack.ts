@@ -5,8 +5,8 @@
  * turbo's cache is laid over the files that are there, so a folder that is not emptied keeps chunks of earlier builds.
  */
 import { execFile } from 'node:child_process'
-import { globSync, readFileSync, rmSync } from 'node:fs'
-import { delimiter, join, resolve } from 'node:path'
+import { copyFileSync, globSync, readFileSync, rmSync } from 'node:fs'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -26,6 +26,9 @@ export async function packAll(
   { built = false, root = repository }: PackOptions = {},
 ): Promise<Readonly<Record<string, string>>> {
   if (!built) await buildAnew(root)
+  // The folder of a part of provost is made by its build, without the page that the registry shows.
+  for (const part of globSync('packages/*/publish', { cwd: root }))
+    copyFileSync(join(root, dirname(part), 'README.md'), join(root, part, 'README.md'))
   const target = resolve(folder)
   await run('pnpm', ['--filter', './packages/*', '-r', 'pack', '--pack-destination', target], { cwd: root })
   return Object.fromEntries(

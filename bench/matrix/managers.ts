@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 
 import { servePacked } from '../../scripts/packed-registry.ts'
@@ -7,19 +7,31 @@ import type { Outcome, Runtime, Tarballs, Try } from './packed.ts'
 
 const installed = join(import.meta.dirname, 'node_modules')
 
-/** A package manager: its program, where that is not on the PATH, and how it creates a project. */
+/** A package manager: how it creates a project, and programs that are not on the PATH, with their files. */
 interface Manager {
   readonly name: string
-  readonly folder?: string
   readonly create: string
+  readonly programs?: Readonly<Record<string, string>>
 }
 
 const managers: readonly Manager[] = [
   { name: 'npm', create: 'npm create provost@latest NAME -- --template NAME --yes' },
   { name: 'pnpm', create: 'pnpm create provost NAME --template NAME --yes' },
-  { name: 'Yarn 1', folder: 'yarn/bin', create: 'yarn create provost NAME --template NAME --yes' },
-  { name: 'Yarn 4', folder: 'yarn-4/bin', create: 'yarn create provost NAME --template NAME --yes' },
-  { name: 'Bun', folder: 'bun/bin', create: 'bun create provost NAME --template NAME --yes' },
+  {
+    name: 'Yarn 1',
+    create: 'yarn create provost NAME --template NAME --yes',
+    programs: { yarn: 'yarn/bin/yarn.js' },
+  },
+  {
+    name: 'Yarn 4',
+    create: 'yarn create provost NAME --template NAME --yes',
+    programs: { yarn: 'yarn-4/bin/yarn.js' },
+  },
+  {
+    name: 'Bun',
+    create: 'bun create provost NAME --template NAME --yes',
+    programs: { bun: 'bun/bin/bun', bunx: 'bun/bin/bun' },
+  },
 ]
 
 const templates = ['script', 'server', 'team', 'next']
@@ -47,7 +59,7 @@ export function managerTries(folder: string, tarballs: Tarballs, only: readonly 
     const registry = await servePacked(packed)
     const home = join(folder, manager.name.replace(' ', '-'))
     mkdirSync(home)
-    const env = environment(manager, runtime, registry.url)
+    const env = environment(manager, runtime, registry.url, home)
     const outcomes: Outcome[] = []
     for (const template of templates) {
       const seen = await firstFault(manager, template, home, env)
@@ -63,18 +75,31 @@ export function managerTries(folder: string, tarballs: Tarballs, only: readonly 
 }
 
 /** What a user has, and each package manager's way to name a registry. */
-function environment({ folder }: Manager, { program }: Runtime, registry: string): NodeJS.ProcessEnv {
+function environment(
+  { programs = {} }: Manager,
+  { program }: Runtime,
+  registry: string,
+  home: string,
+): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(?:p?npm_|PROVOST_|CI$)/iu.test(name))
-  const path = [...(folder === undefined ? [] : [join(installed, folder)]), dirname(program), process.env['PATH'] ?? '']
+  const folder = join(home, '.programs')
+  mkdirSync(folder)
+  for (const [name, file] of Object.entries(programs)) {
+    const path = join(installed, file)
+    if (!file.endsWith('.js')) symlinkSync(path, join(folder, name))
+    else writeFileSync(join(folder, name), `#!/bin/sh\nexec node "${path}" "$@"\n`, { mode: 0o755 })
+  }
   return {
     ...Object.fromEntries(own),
-    PATH: path.join(delimiter),
+    PATH: [folder, dirname(program), process.env['PATH'] ?? ''].join(delimiter),
     npm_config_registry: registry,
     pnpm_config_registry: registry,
     YARN_REGISTRY: registry,
     YARN_NPM_REGISTRY_SERVER: registry,
     YARN_UNSAFE_HTTP_WHITELIST: '127.0.0.1',
     YARN_ENABLE_TELEMETRY: '0',
+    // Another packing of the same version may be in the user's.
+    YARN_CACHE_FOLDER: join(home, '.cache'),
     npm_config_yes: 'true',
     NEXT_TELEMETRY_DISABLED: '1',
     // A free one.
@@ -89,16 +114,17 @@ async function firstFault(
   home: string,
   env: NodeJS.ProcessEnv,
 ): Promise<string | undefined> {
-  const made = await ended(create.replaceAll('NAME', template), home, env)
-  if (made.code !== 0) return told(create, made)
+  const command = create.replaceAll('NAME', template)
+  const made = await ended(command, home, env)
+  if (made.code !== 0) return told(command, made)
   const project = join(home, template)
   let session = ''
   for (const line of commandsOf(readFileSync(join(project, 'README.md'), 'utf8'))) {
-    const command = line.replace('SESSION', session)
-    const result = await ended(command, project, env)
+    const step = line.replace('SESSION', session)
+    const result = await ended(step, project, env)
     // A run that waits for an approval.
-    const good = result.code === 0 || (result.code === 3 && command.includes('provost run'))
-    if (!good) return told(command, result)
+    const good = result.code === 0 || (result.code === 3 && step.includes('provost run'))
+    if (!good) return told(step, result)
     session = /--approve (\S+)/u.exec(result.out)?.[1] ?? session
   }
   return undefined

@@ -28,10 +28,15 @@ test('a packed file has the files of one build, also where the cache laid a buil
   if (process.env['PROVOST_TEST_FULL'] !== '1') ctx.skip('PROVOST_TEST_FULL is not set')
   write('package.json', JSON.stringify({ name: 'project', private: true, packageManager: 'pnpm@12.21.0' }))
   write('pnpm-workspace.yaml', 'packages: [packages/*]\npmOnFail: ignore\nverifyDepsBeforeRun: false\n')
-  write('pnpm-lock.yaml', "lockfileVersion: '9.0'\nimporters:\n  .: {}\n  packages/one: {}\n")
-  write('turbo.json', JSON.stringify({ tasks: { build: { inputs: ['src/**'], outputs: ['dist/**'] } } }))
+  write('pnpm-lock.yaml', "lockfileVersion: '9.0'\nimporters:\n  .: {}\n  packages/one: {}\n  packages/two: {}\n")
+  write('turbo.json', JSON.stringify({ tasks: { build: { inputs: ['src/**'], outputs: ['dist/**', 'publish/**'] } } }))
   const scripts = { build: 'node ../../build.mjs' }
   write('packages/one/package.json', JSON.stringify({ name: 'one', version: '1.2.3', files: ['dist'], scripts }))
+  write('packages/two/README.md', '# two')
+  const publishConfig = { directory: 'publish', linkDirectory: false }
+  const built = { build: 'mkdir -p publish && cp manifest.json publish/package.json' }
+  write('packages/two/manifest.json', JSON.stringify({ name: 'two', version: '1.2.3', files: ['dist'] }))
+  write('packages/two/package.json', JSON.stringify({ name: 'two', version: '1.2.3', publishConfig, scripts: built }))
   write(
     'build.mjs',
     `import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -45,7 +50,8 @@ test('a packed file has the files of one build, also where the cache laid a buil
   }
   expect(chunks()).toEqual(['chunk-one.js', 'chunk-two.js'])
 
-  const { one } = await packAll(join(project, 'packed'), { root: project })
-  const { stdout } = await run('tar', ['-tzf', one ?? ''])
-  expect(stdout.split('\n').filter((path) => path.includes('chunk'))).toEqual(['package/dist/chunk-one.js'])
+  const { one, two } = await packAll(join(project, 'packed'), { root: project })
+  const filesIn = async (archive = '') => (await run('tar', ['-tzf', archive])).stdout.trim().split('\n').toSorted()
+  expect(await filesIn(one)).toEqual(['package/dist/chunk-one.js', 'package/package.json'])
+  expect(await filesIn(two)).toEqual(['package/README.md', 'package/package.json'])
 })
