@@ -65,6 +65,8 @@ const typedPeers: Application = {
     pino: '^10.4.0',
   },
 }
+/** It asks the compiler, and runs on this Node only: other runtimes have rows of their own. */
+const readmes: Application = { ...typedPeers, program: 'readmes.mjs' }
 const traced: readonly Application[] = [
   { '@opentelemetry/api': '1.9.1', '@opentelemetry/sdk-trace-base': '^2.12.0' },
   { '@opentelemetry/api': '^1.10.0', '@opentelemetry/sdk-trace': '^3.1.1' },
@@ -155,7 +157,11 @@ async function applicationTries(
     const file = await install(application, join(folder, String(n)), tarballs)
     tries.push((runtime) => tryOn(runtime, file))
   }
-  if (!quick) tries.push(...(await commandTries(folder, tarballs)))
+  if (!quick) {
+    const file = await install(readmes, join(folder, 'readmes'), tarballs)
+    tries.push(async (runtime) => (runtime.program === process.execPath ? tryOn(runtime, file) : []))
+    tries.push(...(await commandTries(folder, tarballs)))
+  }
   return unbundled ? tries : [...tries, ...(await buildTries(folder, tarballs, quick))]
 }
 
