@@ -16,7 +16,7 @@ Usage: npm run matrix -- [options]
 
   --only NAME   runtimes whose name contains this; repeatable
   --unbundled   leaves out everything that is built: bundlers, Next, workerd, a browser
-  --quick       only this Node, without webpack, Vite, Next, workerd and a browser
+  --quick       only this Node: everyday use, and plain, esbuild and Vite with a store in memory and SQLite
   --templates   instead: creates each template of create-provost, tests and starts it, on Node
   --managers    instead: creates each template with npm, pnpm, Yarn 1, Yarn 4 and Bun, and runs the commands of its README;
                 --only names package managers
@@ -153,7 +153,8 @@ async function applicationTries(
   { unbundled, quick }: Chosen,
 ): Promise<readonly Try[]> {
   const tries: Try[] = []
-  for (const [n, application] of [everyday, ...traced, typed, typedPeers].entries()) {
+  const applications = quick ? [everyday] : [everyday, ...traced, typed, typedPeers]
+  for (const [n, application] of applications.entries()) {
     const file = await install(application, join(folder, String(n)), tarballs)
     tries.push((runtime) => tryOn(runtime, file))
   }

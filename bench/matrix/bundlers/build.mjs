@@ -2,7 +2,7 @@
  * node build.mjs FOLDER [NAME...]
  *
  * Builds each part with each bundler into `FOLDER/BUNDLER/PART/app.mjs`, where no package is installed, and the Next
- * application here; with names, only these. One line of JSON for each that fails: `{ build, part, seen }`.
+ * application here; with names of bundlers or parts, only these. One line of JSON for each that fails: `{ build, part, seen }`.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -54,11 +54,13 @@ async function attempt(build, part, work) {
 }
 
 const isWanted = (build) => only.length === 0 || only.includes(build)
+const named = Object.keys(parts).filter((part) => only.includes(part))
+const wantedParts = named.length > 0 ? named : Object.keys(parts)
 
 for (const [part, program] of Object.entries(parts)) writeFileSync(`${fileName(part)}.mjs`, programOf(program))
 for (const [build, bundle] of Object.entries(bundlers)) {
   if (!isWanted(build)) continue
-  for (const part of Object.keys(parts)) {
+  for (const part of wantedParts) {
     const folder = join(target, build.replace(' ', '-'), fileName(part))
     await attempt(build, part, async () => {
       mkdirSync(folder, { recursive: true })
