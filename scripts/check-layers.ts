@@ -116,7 +116,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'server',
   ],
   client: ['chat'],
-  console: ['keys', 'look', 'wire', 'frame', 'sessions', 'talk', 'inbox', 'entries', 'timeline'],
+  console: ['keys', 'look', 'wire', 'frame', 'sessions', 'talk', 'inbox', 'entries', 'timeline', 'tour'],
   'create-provost': [],
   cli: ['command', 'terminal', 'project', 'session', 'checks', 'commands'],
   teams: [],

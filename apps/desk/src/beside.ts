@@ -14,6 +14,8 @@ import { DeskError } from './fault.ts'
 export interface Beside {
   /** With the token of this start. */
   readonly url: string
+  /** Of the guided tour. */
+  readonly tourUrl: string
   close(): Promise<void>
 }
 
@@ -26,7 +28,12 @@ export async function openBeside(agent: Agent<string, Desk>, store: SessionStore
   const page = await import('@provost/console')
   const server = createServer({ agents: [agent], store, context: () => desk, concurrency: 0, console: { page } })
   const listening = await serve(server, { port: 0 })
-  return { url: listening.consoleUrl ?? listening.url, close: () => listening.close({ graceMs: 2_000 }) }
+  const { url, consoleUrl = url } = listening
+  return {
+    url: consoleUrl,
+    tourUrl: consoleUrl.replace('#', 'tour#'),
+    close: () => listening.close({ graceMs: 2_000 }),
+  }
 }
 
 const folder = fileURLToPath(new URL('..', import.meta.resolve('@provost/console')))

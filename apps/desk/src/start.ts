@@ -101,7 +101,7 @@ export async function openDesk(
       })
       // The first start builds the page meanwhile, and says the address at the end.
       const opened = (await isPageBuilt()) ? await beside : undefined
-      if (opened) write(`${colours.dim('console at')} ${opened.url}\n`)
+      if (opened) write(`${colours.dim('console at')} ${options.tour ? opened.tourUrl : opened.url}\n`)
     }
     const view = createView(write, colours, messages.columns)
     const shown = withBank(withTraces(options.json ? jsonLines(io.stdout, view) : view, tracing, write), bank)
@@ -146,7 +146,9 @@ export async function openDesk(
     if (interrupt.signal.aborted) return 130
     const opened = await beside
     if (opened) {
-      write(`\n${colours.dim('The console stays open. Ctrl-C ends it:')} ${opened.url}\n`)
+      write(
+        `\n${colours.dim('The console stays open. Ctrl-C ends it:')} ${options.tour ? opened.tourUrl : opened.url}\n`,
+      )
       await until(interrupt.signal)
     }
     return tally.handled.length + tally.waiting.length === 0 ? 1 : 0

@@ -27,7 +27,8 @@ function inTerminal(...args: readonly string[]): { out(): string; say(text: stri
 
 test.skipIf(!full)('at a terminal the console decides what the desk asks, and stays open until Ctrl-C', async () => {
   const desk = inTerminal('--data', folder(), '--model', 'offline')
-  const address = (): RegExpExecArray | null => /(http:\/\/127\.0\.0\.1:\d+)\/console\/#t=([\w-]+)/u.exec(desk.out())
+  const address = (): RegExpExecArray | null =>
+    /(http:\/\/127\.0\.0\.1:\d+)\/console\/tour#t=([\w-]+)/u.exec(desk.out())
   try {
     await expect.poll(desk.out).toContain('Yes, no or later?')
     // A first start builds the page, and says the address at the end.

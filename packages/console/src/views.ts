@@ -14,4 +14,9 @@ export const sessionViews: readonly [SessionView, ...SessionView[]] = [
 ]
 
 /** Pages beside the sessions and the inbox. */
-export const pageViews: readonly PageView[] = []
+export const pageViews: readonly PageView[] = [
+  {
+    ...{ id: 'tour', name: 'Tour', key: 'o', isUnlisted: true },
+    component: lazy(async () => ({ default: (await import('./tour/tour.tsx')).Tour })),
+  },
+]

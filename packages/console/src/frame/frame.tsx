@@ -50,11 +50,13 @@ export function Frame({ pages }: { readonly pages: readonly PageView[] }): React
           <Link to="/sessions" activeOptions={{ includeSearch: false }}>
             Sessions
           </Link>
-          {pages.map(({ id, name }) => (
-            <Link key={id} to="/$page" params={{ page: id }}>
-              {name}
-            </Link>
-          ))}
+          {pages
+            .filter(({ isUnlisted }) => isUnlisted !== true)
+            .map(({ id, name }) => (
+              <Link key={id} to="/$page" params={{ page: id }}>
+                {name}
+              </Link>
+            ))}
         </nav>
         <span className="grow" />
         {hasAccess && <LiveDot />}
