@@ -1,3 +1,4 @@
+import { displayText } from '@provost/core'
 import type { ConsoleWait } from '@provost/server/console'
 import type { ReactNode } from 'react'
 import { useRef } from 'react'
@@ -12,11 +13,20 @@ import type { Argument, Case } from './evidence.ts'
 import { SourceCard } from './source-card.tsx'
 
 /** The flow of a call: where its values came from, through which agents, and what would happen. */
-export function Flow({ wait, drawn }: { readonly wait: ConsoleWait; readonly drawn: Case }): ReactNode {
+export function Flow({
+  wait,
+  drawn,
+  verdict = 'asked about',
+}: {
+  readonly wait: ConsoleWait
+  readonly drawn: Case
+  /** What the rule says of the marked argument. */
+  readonly verdict?: string
+}): ReactNode {
   const box = useRef<HTMLDivElement>(null)
   const curves = useCurves(box, drawn)
   const { args, sources, path } = drawn
-  const effect = wait.tool?.effect ?? textOf(wait.wait?.['effect'], 'of unknown effect')
+  const effect = wait.tool?.effect ?? textOf(wait.wait?.['effect'])
   return (
     <div className={`flow ${sources.length === 0 ? 'bare' : ''}`} ref={box}>
       {sources.length > 0 && (
@@ -46,13 +56,13 @@ export function Flow({ wait, drawn }: { readonly wait: ConsoleWait; readonly dra
             <code>
               <Words limit={128}>{wait.tool?.name ?? wait.wait?.toolName ?? 'the answer'}</Words>
             </code>
-            <span className="chip">{effects[effect] ?? effect}</span>
+            {effect !== '' && <span className="chip">{effects[effect] ?? effect}</span>}
             {wait.tool?.idempotent && <span className="chip">repeatable</span>}
             <LabelChips label={labelOf(wait)} />
           </header>
           <dl>
             {args.map((arg) => (
-              <ArgumentRow key={arg.pointer} arg={arg} />
+              <ArgumentRow key={arg.pointer} arg={arg} verdict={verdict} />
             ))}
           </dl>
         </div>
@@ -78,7 +88,7 @@ const effects: Readonly<Record<string, string>> = {
   egress: 'sends data out',
 }
 
-function ArgumentRow({ arg }: { readonly arg: Argument }): ReactNode {
+function ArgumentRow({ arg, verdict }: { readonly arg: Argument; readonly verdict: string }): ReactNode {
   const { pointer, name, value, role, isAskedAbout, origin, warnings } = arg
   return (
     <div className={`arg ${isAskedAbout ? 'bad' : ''}`} data-sink={pointer}>
@@ -87,12 +97,12 @@ function ArgumentRow({ arg }: { readonly arg: Argument }): ReactNode {
         {role !== undefined && <span className="dim"> {role}</span>}
         {isAskedAbout && (
           <span className="flag">
-            <Icon name="flag" /> asked about
+            <Icon name="flag" /> {verdict}
           </span>
         )}
       </dt>
       <dd className="value">
-        <Words limit={4_000}>{value}</Words>
+        <bdi>{displayText(value, { lines: true, limit: 4_000 })}</bdi>
       </dd>
       {origin !== '' && (
         <dd className="dim">

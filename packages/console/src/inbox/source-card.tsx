@@ -51,7 +51,7 @@ export function SourceCard({
       </header>
       {found.isPending && <div className="excerpt dim">…</div>}
       {found.data && (
-        <pre className="excerpt" tabIndex={0} role="region" aria-label={`Text of ${source.name}`}>
+        <pre className="excerpt" ref={showMark} tabIndex={0} role="region" aria-label={`Text of ${source.name}`}>
           <Excerpt text={found.data} hits={source.hits} args={args} />
         </pre>
       )}
@@ -66,6 +66,12 @@ export function SourceCard({
       )}
     </article>
   )
+}
+
+/** Scrolls a long text to its first value. */
+function showMark(box: HTMLPreElement | null): void {
+  const mark = box?.querySelector<HTMLElement>('mark.bad') ?? box?.querySelector<HTMLElement>('mark')
+  if (box && mark) box.scrollTop = mark.offsetTop - box.offsetTop - box.clientHeight / 2
 }
 
 function Excerpt({

@@ -44,7 +44,7 @@ export function StoppedCall({ mark }: { readonly mark: Mark }): ReactNode {
       <p className="hot">
         <Words limit={1_000}>{wait.text}</Words>
       </p>
-      <Flow wait={wait} drawn={drawn} />
+      <Flow wait={wait} drawn={drawn} verdict="stopped" />
     </>
   )
 }

@@ -50,8 +50,10 @@ function sightsIn({ rows }: IndexAnswer): readonly (readonly [Sight, IndexRow])[
     if (type === 'message' && detail?.calls?.some(({ toolName }) => toolName === 'code_execute'))
       return [['script', row]]
     if (type !== 'child' || op !== 'spawned') return []
-    // Two children of one call are a fan-out.
-    const key = `${log} ${callId}`
+    // The children of a fan-out are named after it: `…/fan-out.NAME`.
+    const [, group] = /^(.*)\.[^./]*$/u.exec(callId ?? '') ?? []
+    if (group === undefined) return []
+    const key = `${log} ${group}`
     if (children.has(key)) return [['fan-out', row]]
     children.add(key)
     return []
