@@ -12,6 +12,7 @@ import { createAgent, filters, handoff, memoryStore, RunState, tool, z } from 'p
 import { codeMode } from 'provost/code-mode'
 import { dataFlowPolicy } from 'provost/governance'
 import { compaction, createMemory } from 'provost/memory'
+import { createServer } from 'provost/server'
 import { exportSession, importSession } from 'provost/sessions'
 import { sqliteMemory, sqliteStore } from 'provost/sqlite'
 import { scriptedModel } from 'provost/testing'
@@ -430,9 +431,41 @@ async function f5(): Promise<string> {
   return 'a durable engine'
 }
 
-async function f6(): Promise<string> {
-  assert.ok(existsSync(join(root, '../apps/console')), 'there is no apps/console')
-  return 'a console'
+async function f6({ claim }: CheckContext): Promise<string> {
+  const store = memoryStore()
+  const extensions = [dataFlowPolicy({ mode: 'enforce' })]
+  const tools = [inbox, sender([])]
+  const agent = createAgent({ name: 'f6', model: calling([{ name: 'inbox' }], toEve), tools, extensions, store })
+  const { sessionId } = await agent.run(words)
+  const server = createServer({ agents: [agent], store, concurrency: 0, console: { token: 'a-token-of-this-check' } })
+  const ask = async (path: string, body?: unknown) => {
+    const headers = { authorization: 'Bearer a-token-of-this-check', 'content-type': 'application/json' }
+    const init = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) }
+    const response = await server.fetch(new Request(`http://localhost/api/console/${path}`, init))
+    assert.equal(response.status, 200, path)
+    return response.json()
+  }
+  const { waits } = await ask('waits')
+  const [{ hits }] = waits[0].wait.evidence.values
+  const { offset, pointer, start, end } = hits[0].from
+  await claim('an approval names the place of the words in their source', () => {
+    assert.equal(mail.slice(start, end), 'eve@away.example')
+    assert.equal(pointer, '')
+  })
+  await claim('selected words lead to where they were first, and to where they went', async () => {
+    const { entries } = await ask(`session/${sessionId}/entries?from=${offset}&to=${offset}`)
+    assert.equal(entries[0].output.value, mail)
+    const body = { offset, pointer: '/output/value', start, end }
+    const { sinks } = await ask(`session/${sessionId}/trace`, body)
+    assert.ok(
+      sinks.some(({ kind, excerpt }: { kind: string; excerpt: string }) => kind === 'text' && excerpt.includes('eve@')),
+    )
+  })
+  await claim('the page draws it', () => {
+    assert.ok(existsSync(join(root, '../packages/console/src/inbox/flow.tsx')))
+  })
+  await server.close()
+  return 'the words of a mail, drawn to the argument of a call'
 }
 
 async function f7({ claim }: CheckContext): Promise<string> {
@@ -543,7 +576,7 @@ export const rows: readonly Check[] = [
   check('F3', 'scripts that survive SIGKILL', f3),
   check('F4', 'effects happen once at every crash point', f4),
   check('F5', 'a durable engine', f5),
-  check('F6', 'a console', f6),
+  check('F6', 'a console that shows the origin of each word', f6),
   check('F7', 'cost of a step independent of the history', f7),
   check('F8', 'concurrent runs, any schema', f8),
 ]
