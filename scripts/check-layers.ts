@@ -116,7 +116,10 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'server',
   ],
   client: ['chat'],
-  console: ['keys', 'look', 'wire', 'frame', 'sessions', 'talk', 'inbox', 'entries', 'timeline', 'tour'],
+  console: [
+    ...['keys', 'look', 'wire', 'frame', 'sessions', 'talk', 'inbox'],
+    ...['entries', 'timeline', 'provenance', 'raw', 'policy', 'travel', 'system', 'tour'],
+  ],
   'create-provost': [],
   cli: ['command', 'terminal', 'project', 'session', 'checks', 'commands'],
   teams: [],

@@ -57,7 +57,7 @@ function TextView({ place, pointer, text, cut, onTrace }: ValueProps & { readonl
   const isLine = whole.length <= short && !whole.includes('\n')
   const at = { ...place, pointer }
   return (
-    <span className={isLine ? 'text line' : 'text'}>
+    <span className={isLine ? 'leaf line' : 'leaf'}>
       <bdi {...placed(whole, at)}>{displayText(whole, { lines: true, limit: Infinity })}</bdi>
       {more && whole.length < more.length && (
         <button

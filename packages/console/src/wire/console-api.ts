@@ -10,11 +10,13 @@ import type {
   IndexAnswer,
   PolicyAnswer,
   ReplayAnswer,
+  RulesAnswer,
   SessionsAnswer,
   StateAnswer,
   SystemAnswer,
   TextAnswer,
   TraceAnswer,
+  WhatIfAnswer,
 } from '@provost/server/console'
 
 import { ask, askJson } from './connection.ts'
@@ -41,6 +43,23 @@ interface LogPlace {
   readonly log?: string | undefined
   readonly offset: number
   readonly pointer: string
+}
+
+/** A fork at an entry, and what happens with a turn that had not ended there. */
+export interface ForkRequest {
+  readonly at?: number | undefined
+  readonly unfinished?: 'leave-out' | 'end' | 'continue' | undefined
+  readonly model?: string | undefined
+  readonly results?: readonly { readonly callId: string; readonly output: unknown }[] | undefined
+}
+
+/** A policy as data. */
+export interface EditedPolicy {
+  readonly set: string
+  readonly without: readonly string[]
+  readonly deny: readonly string[]
+  readonly ask: readonly string[]
+  readonly onViolation: 'ask' | 'deny'
 }
 
 type Signal = AbortSignal | undefined
@@ -87,13 +106,16 @@ export const consoleApi = {
     askJson<TraceAnswer>(`${of(id)}/trace`, { signal, body }),
   policy: (query: TimeRange & { readonly rule?: string | undefined }, signal?: Signal) =>
     askJson<PolicyAnswer>(`${root}/policy`, { signal, query: { ...query } }),
+  rules: (signal?: Signal) => askJson<RulesAnswer>(`${root}/policy/rules`, { signal }),
+  whatIf: (body: { readonly sessions: readonly string[]; readonly policy: EditedPolicy }, signal?: Signal) =>
+    askJson<WhatIfAnswer>(`${root}/policy/what-if`, { signal, body }),
   cost: (query: TimeRange & { readonly by?: CostAnswer['by'] }, signal?: Signal) =>
     askJson<CostAnswer>(`${root}/cost`, { signal, query: { ...query } }),
   system: (signal?: Signal) => askJson<SystemAnswer>(`${root}/system`, { signal }),
   compare: (query: { readonly a: string; readonly b: string }, signal?: Signal) =>
     askJson<CompareAnswer>(`${root}/compare`, { signal, query }),
   replay: (id: string) => askJson<ReplayAnswer>(`${of(id)}/replay`, { body: {} }),
-  fork: (id: string, body: { readonly at?: number | undefined }) => askJson<ForkAnswer>(`${of(id)}/fork`, { body }),
+  fork: (id: string, body: ForkRequest) => askJson<ForkAnswer>(`${of(id)}/fork`, { body }),
   /** The export as JSON lines; for readers outside, without what they must not see. */
   export: async (id: string, query: { readonly for?: 'outside' | undefined } = {}, signal?: Signal) =>
     (await ask(`${of(id)}/export`, { signal, query })).text(),

@@ -1,0 +1,160 @@
+import type { SystemAnswer } from '@provost/server/console'
+import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+
+import { Ago } from '../look/ago.tsx'
+import { count } from '../look/measures.ts'
+import { Empty, Failure, Loading, problemLine } from '../look/states.tsx'
+import { Words } from '../look/words.tsx'
+import { askJson } from '../wire/connection.ts'
+import { consoleApi } from '../wire/console-api.ts'
+import { accessQuery, queries } from '../wire/queries.ts'
+
+import '../entries/table.css'
+import './system.css'
+
+const systemQuery = queryOptions({
+  queryKey: ['system'],
+  queryFn: ({ signal }) => consoleApi.system(signal),
+  refetchInterval: 5_000,
+  staleTime: 0,
+})
+
+/** This process, the runs in progress, and sessions in quarantine. */
+export function SystemPage(): ReactNode {
+  const { data: access } = useQuery(accessQuery)
+  return (
+    <main id="main" tabIndex={-1} className="page system">
+      <div className="bar">
+        <h1>System</h1>
+      </div>
+      {access && access.role !== 'operate' ? (
+        <Empty title="The system is for the role operate.">
+          <p>
+            You have the role <code>{access.role}</code>.
+          </p>
+        </Empty>
+      ) : (
+        <System />
+      )}
+    </main>
+  )
+}
+
+function System(): ReactNode {
+  const { data, error, isPending } = useQuery(systemQuery)
+  if (isPending) return <Loading />
+  return (
+    <>
+      {error && <Failure error={error} />}
+      {data && (
+        <>
+          <Process {...data} />
+          <Leases leases={data.leases} />
+          <Quarantined quarantined={data.quarantined} />
+        </>
+      )}
+    </>
+  )
+}
+
+function Process({ process, store }: SystemAnswer): ReactNode {
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    ['Runs here', count(process.running.length)],
+    ['Room for', `${count(process.room)} more`],
+    ['Engine', process.engine],
+    ['Started', <Ago key="started" at={process.startedAt} />],
+    ['Open consoles', count(process.feeds)],
+    ['Store', `${store.kind}, summaries ${store.summaries}`],
+  ]
+  return (
+    <section aria-label="This process">
+      <h2>This process</h2>
+      <dl className="facts-list">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
+}
+
+function SessionLink({ id }: { readonly id: string }): ReactNode {
+  return (
+    <Link to="/sessions/$id/$view" params={{ id, view: 'timeline' }}>
+      <Words limit={80}>{id}</Words>
+    </Link>
+  )
+}
+
+function Leases({ leases }: Pick<SystemAnswer, 'leases'>): ReactNode {
+  const words = { none: 'due: no process has it', alive: 'a process has it', lapsed: 'due: its process is silent' }
+  return (
+    <section aria-label="Runs in progress">
+      <h2>Runs in progress, of all processes</h2>
+      {leases.length === 0 && <p className="dim">No run is in progress.</p>}
+      {leases.length > 0 && (
+        <div className="table-box" tabIndex={0} role="region" aria-label="Runs in progress">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Session</th>
+                <th scope="col">Agent</th>
+                <th scope="col">Lease</th>
+                <th scope="col" className="number">
+                  Takeovers
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {leases.map(({ sessionId, agent, holder, takeovers }) => (
+                <tr key={sessionId}>
+                  <td>
+                    <SessionLink id={sessionId} />
+                  </td>
+                  <td>
+                    <Words limit={60}>{agent}</Words>
+                  </td>
+                  <td className={holder === 'alive' ? '' : 'hot'}>{words[holder]}</td>
+                  <td className="number">{takeovers}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  )
+}
+
+function Quarantined({ quarantined }: Pick<SystemAnswer, 'quarantined'>): ReactNode {
+  const release = useMutation({
+    mutationFn: (id: string) => askJson(`/api/agent/session/${encodeURIComponent(id)}/release`, { body: {} }),
+    onSettled: () => queries.invalidateQueries({ queryKey: systemQuery.queryKey }),
+  })
+  return (
+    <section aria-label="Quarantine">
+      <h2>Quarantine</h2>
+      {quarantined.length === 0 && <p className="dim">No session is in quarantine: none killed its processes.</p>}
+      {release.error && (
+        <p className="hot" role="alert">
+          <Words limit={400}>{problemLine(release.error)}</Words>
+        </p>
+      )}
+      <ul className="quarantined">
+        {quarantined.map(({ sessionId, agent, updatedAt }) => (
+          <li key={sessionId}>
+            <SessionLink id={sessionId} /> <Words limit={60}>{agent}</Words> <Ago at={updatedAt} />
+            <button type="button" disabled={release.isPending} onClick={() => release.mutate(sessionId)}>
+              Release it, so that its run is resumed
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
