@@ -58,7 +58,7 @@ describe('an attacker that adapts', () => {
   it('finds no more silent calls of any move than the figures allow', async () => {
     const results: TaskResult[] = []
     for (const suite of ownSuites)
-      for (const task of full ? suite.user_tasks : suite.user_tasks.slice(0, 2)) {
+      for (const task of full ? suite.user_tasks : suite.user_tasks.slice(0, 1)) {
         const options = { policy, budget: 10_000, length: 1, moves: new Set(moves), preparations }
         const result = await search(task, suite, options)
         if (result) results.push(result)
@@ -72,7 +72,9 @@ describe('an attacker that adapts', () => {
 
   it('is noticed in each case that the figures list as noticed', async () => {
     const silent: string[] = []
-    for (const one of limits.cases) if (one.noticed && (await isSilent(one))) silent.push(JSON.stringify(one))
+    const noticed = limits.cases.filter((one) => one.noticed)
+    for (const one of full ? noticed : noticed.filter((_, at) => at % 5 === 0))
+      if (await isSilent(one)) silent.push(JSON.stringify(one))
     expect(silent).toEqual([])
   })
 
@@ -87,7 +89,8 @@ describe('an attacker that adapts', () => {
     const { suite, task } = taskOf('shop', 'refund-part')
     const reached = new Set<string>()
     for (const goal of goalsOf(task, suite, new Set(moves)))
-      if ((await run(attemptOf(draftOf(goal, suite)), noPolicy)).silent) reached.add(goal.move)
+      if (!reached.has(goal.move) && (await run(attemptOf(draftOf(goal, suite)), noPolicy)).silent)
+        reached.add(goal.move)
     expect([...reached].toSorted()).toEqual(
       [...new Set([...goalsOf(task, suite, new Set(moves))].map(({ move }) => move))].toSorted(),
     )
