@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 
 import { type Counts, countsOf } from './closing-line.ts'
 
@@ -78,19 +78,47 @@ export function rememberLinted(files: readonly TestFile[]): void {
   write(lintMemory, Object.fromEntries(files.map(({ path, key }) => [path, key])))
 }
 
+/** The files that take longest in full runs, longest first. */
+const longest = [
+  'packages/provost/test/effects/effect-matrix.test.ts',
+  'bench/test/hostile.test.ts',
+  'packages/server/test/engine/outage.test.ts',
+  'packages/server/test/engine/takeover.test.ts',
+  'packages/client/test/takeover.test.ts',
+  'bench/test/features.test.ts',
+  'packages/agent/test/crash/crash-process.test.ts',
+  'bench/test/planned-suites.test.ts',
+  'packages/server/test/sessions/quarantine.test.ts',
+  'bench/test/adaptive.test.ts',
+  'examples/test/examples.test.ts',
+]
+
 /**
  * Runs test files. One process for each core takes file after file, from any package: shared modules are loaded once
  * per core, and all cores are busy to the end.
  */
 export async function runTests(files: readonly TestFile[]): Promise<TestRun> {
   // Vitest is loaded only when a file has to run.
-  const [{ startVitest }, { options }] = await Promise.all([import('vitest/node'), import('../vitest.config.ts')])
+  const [{ BaseSequencer, startVitest }, { options }] = await Promise.all([
+    import('vitest/node'),
+    import('../vitest.config.ts'),
+  ])
+  const placeOf = (file: string): number => [...longest, relative('.', file)].indexOf(relative('.', file))
+  /** Starts the longest files first, so that no process works on one alone at the end; then the largest ones. */
+  class LongestFirst extends BaseSequencer {
+    override async sort(given: Parameters<InstanceType<typeof BaseSequencer>['sort']>[0]) {
+      // oxlint-disable-next-line unicorn/no-array-sort -- It is no array.
+      const bySize = await super.sort(given)
+      return bySize.toSorted((one, other) => placeOf(one.moduleId) - placeOf(other.moduleId))
+    }
+  }
   const vitest = await startVitest([], {
     ...options,
     run: true,
     watch: false,
     config: false,
     reporters: ['default'],
+    sequence: { sequencer: LongestFirst },
     include: files.map(({ path }) => path),
   })
   const { state } = vitest
