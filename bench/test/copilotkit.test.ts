@@ -82,6 +82,7 @@ test.runIf(process.env['PROVOST_TEST_FULL'] === '1' && browser !== undefined)(
     onTestFinished(() => running.close())
 
     const page = await running.newPage()
+    page.setDefaultTimeout(120_000)
     const failures: string[] = []
     page.on('pageerror', (error) => failures.push(error.message))
     const say = async (text: string): Promise<void> => {
@@ -136,5 +137,5 @@ test.runIf(process.env['PROVOST_TEST_FULL'] === '1' && browser !== undefined)(
     await picture('stopped')
     expect(failures).toEqual([])
   },
-  300_000,
+  600_000,
 )
