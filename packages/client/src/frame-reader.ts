@@ -1,5 +1,5 @@
 import type { AgentEvent, ErrorInfo, Json, PendingWork, RunStatus, UsageReport } from '@provost/core'
-import { createEventDecoder, isRecord } from '@provost/core'
+import { createEventDecoder, isRecord, ProvostError } from '@provost/core'
 import { createParser } from 'eventsource-parser'
 
 import { lost } from './transport.ts'
@@ -25,7 +25,8 @@ export type Frame = { readonly id: string | undefined; readonly event: AgentEven
  * Yields the frames of a response as they arrive.
  *
  * @param signal stops reading, also where the given `fetch` ignores it.
- * @throws ProvostError `unreachable` if the stream ends without its last frame.
+ * @throws ProvostError `unreachable` if the stream ends without its last frame, or has a frame that is not JSON;
+ * `invalid-frame` if a frame refers to one that has not arrived.
  */
 export async function* framesOf(response: Response, signal: AbortSignal): AsyncGenerator<Frame> {
   const frames: Frame[] = []
@@ -42,6 +43,13 @@ export async function* framesOf(response: Response, signal: AbortSignal): AsyncG
       if (event) frames.push({ id, event })
     },
   })
+  const feed = (text: string): void => {
+    try {
+      parser.feed(text)
+    } catch (cause) {
+      throw cause instanceof ProvostError ? cause : lost('The event stream has a frame that is not JSON.', cause)
+    }
+  }
   const decoder = new TextDecoder()
   const reader = response.body?.getReader()
   const stop = (): void => void reader?.cancel().catch(() => {})
@@ -53,7 +61,7 @@ export async function* framesOf(response: Response, signal: AbortSignal): AsyncG
         throw lost('The event stream was interrupted.', cause)
       })
       if (!part || part.done) throw lost('The event stream ended before its run.')
-      parser.feed(decoder.decode(part.value, { stream: true }))
+      feed(decoder.decode(part.value, { stream: true }))
       for (const frame of frames.splice(0)) {
         yield frame
         if ('complete' in frame) return
