@@ -1,3 +1,5 @@
+import { existsSync, writeFileSync } from 'node:fs'
+
 import { APICallError } from 'ai'
 import type { Agent, SessionStore } from 'provost'
 import { createAgent, tool, z } from 'provost'
@@ -54,8 +56,6 @@ const providerError = (statusCode: number): APICallError =>
 
 /** Returns the agent of the soak: its model does what the plan in the input of a session says. */
 export function createDesk(store: SessionStore, outside: string): Agent {
-  /** Steps whose first attempt has failed, until the second one. */
-  const failed = new Set<string>()
   const read = tool({
     name: 'read',
     effect: 'read',
@@ -74,9 +74,10 @@ export function createDesk(store: SessionStore, outside: string): Agent {
           const next = plan.calls[step]
           if (next === undefined)
             return plan.fails ? { error: providerError(400) } : { text: 'Done.', delayMs: modelMs }
-          const attempt = `${plan.id}/${step}`
-          if ((next === 'busy' || next === 'cut') && !failed.delete(attempt)) {
-            failed.add(attempt)
+          // The provider fails once, in whichever process asks.
+          const hasFailed = `${outside}.${plan.id}.${step}`
+          if ((next === 'busy' || next === 'cut') && !existsSync(hasFailed)) {
+            writeFileSync(hasFailed, '')
             return next === 'busy' ? { error: providerError(503) } : { text: ['I pay', ' now.'], failAfterChunks: 1 }
           }
           return { toolCalls: [calls[next](step + plan.id.length + plan.calls.length)], delayMs: modelMs }
