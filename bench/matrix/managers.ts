@@ -98,6 +98,8 @@ function environment(
     YARN_NPM_REGISTRY_SERVER: registry,
     YARN_UNSAFE_HTTP_WHITELIST: '127.0.0.1',
     YARN_ENABLE_TELEMETRY: '0',
+    // What was packed a moment ago would be too young.
+    YARN_NPM_MINIMAL_AGE_GATE: '0',
     // Another packing of the same version may be in the user's.
     YARN_CACHE_FOLDER: join(home, '.cache'),
     npm_config_yes: 'true',
