@@ -1,5 +1,5 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 
 import { isRecord, ProvostError } from '@provost/core'
 
@@ -97,12 +97,21 @@ const leftBehind = /(?:^|[/\\])(?:node_modules|\.next|next-env\.d\.ts|[^/\\]*\.(
 
 /** The files of a template and its folders, and their names in a project. */
 async function filesOf(source: string): Promise<readonly { from: string; to: string }[]> {
-  const entries = await readdir(source, { recursive: true, withFileTypes: true })
-  return entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(source, join(entry.parentPath, entry.name)))
-    .filter((path) => !leftBehind.test(path))
-    .map((path) => ({ from: path, to: renamed[path] ?? path }))
+  const paths = await pathsIn(source)
+  return paths.filter((path) => !leftBehind.test(path)).map((path) => ({ from: path, to: renamed[path] ?? path }))
+}
+
+/** Yarn runs this program from an archive, where a recursive `readdir` does not know the folders of its entries. */
+async function pathsIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const paths = await Promise.all(
+    entries.map(async (entry) => {
+      if (!entry.isDirectory()) return [entry.name]
+      const inside = await pathsIn(join(folder, entry.name))
+      return inside.map((path) => join(entry.name, path))
+    }),
+  )
+  return paths.flat()
 }
 
 /** The packages of Provost have one version, that of this package. */
