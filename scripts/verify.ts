@@ -2,9 +2,9 @@
  * node scripts/verify.ts [--force]
  *
  * Runs all checks of a change: build, lint with types, format, layers, prose and the tests of each package. Full runs, as
- * in CI, also check unused and published code, against which the compiler checks everything. Unchanged checks that passed are
- * reported from the cache. `--force`, or TURBO_FORCE=true in the environment, runs everything. Ends with the closing
- * line of all tests.
+ * in CI, also check unused and published code, against which the compiler checks everything, and use it packed. Unchanged
+ * checks that passed are reported from the cache. `--force`, or TURBO_FORCE=true in the environment, runs everything. Ends
+ * with the closing line of all tests.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
@@ -56,11 +56,16 @@ async function lint(): Promise<boolean> {
   return clean
 }
 
+/** The packed packages are used from empty folders, and from bundles. */
+function installs(): Promise<boolean> {
+  return succeeds('node', 'bench/matrix.ts', '--quick', '--built')
+}
+
 /** The linter follows imports into build output, which must be complete. What would be published is checked beside the tests, too. */
 async function check(): Promise<boolean> {
   const built = await turbo('build')
   const [linted, checked] = await Promise.all([lint(), turbo(...checks)])
-  const published = !full || (built && (await turbo('types:dist', 'dist')))
+  const published = !full || (built && (await turbo('types:dist', 'dist')) && (await installs()))
   return built && linted && checked && published
 }
 
