@@ -32,7 +32,7 @@ const folders = process.argv.slice(2).filter((argument) => !argument.startsWith(
 const all = process.argv.includes('--all')
 const roots = folders.length > 0 ? folders : ['packages', 'apps', 'examples', 'docs', 'bench', 'scripts', '.changeset']
 const patterns = roots.map((root) => `${root}/**/*.{ts,tsx,mjs,md,html}`)
-const exclude = ['**/node_modules', '**/dist', 'packages/*/CHANGELOG.md', 'scripts/check-prose.ts']
+const exclude = ['**/node_modules', '**/dist', 'packages/*/CHANGELOG.md', 'docs/site/pages', 'scripts/check-prose.ts']
 const files = globSync([...patterns, ...(folders.length > 0 ? [] : ['*.{ts,md}'])], { exclude })
 
 let found = 0

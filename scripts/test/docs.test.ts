@@ -10,7 +10,7 @@ import { eventTypes } from '../../packages/core/src/index.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
-const guides = globSync(['*.md', 'docs/**/*.md'], { cwd: root })
+const guides = globSync(['*.md', 'docs/*.md', 'docs/{guide,start,decisions}/**/*.md'], { cwd: root })
 const pages = [...guides, ...globSync(['.changeset/*.md', '{packages,apps}/*/README.md'], { cwd: root })]
 
 /** The names that stand alone in the first column of a page's tables. */

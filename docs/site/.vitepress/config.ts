@@ -1,0 +1,56 @@
+import { renderMermaidSVG } from 'beautiful-mermaid'
+import { defineConfig } from 'vitepress'
+import type { MarkdownOptions } from 'vitepress'
+
+import { anchorOf } from '../../../scripts/docs/anchor.ts'
+import { sections } from '../../../scripts/docs/navigation.ts'
+
+type MarkdownIt = Parameters<NonNullable<MarkdownOptions['config']>>[0]
+
+/** Draws diagrams when the site is built: a page needs no script for them. Their colours are in theme/style.css. */
+function drawDiagrams(md: MarkdownIt): void {
+  const fence = md.renderer.rules.fence
+  md.renderer.rules.fence = (tokens, index, options, env, self) => {
+    const token = tokens[index]
+    // The highlighter does not know these.
+    if (token && ['cedar', 'gitignore'].includes(token.info)) token.info = 'text'
+    if (token?.info.trim() !== 'mermaid') return fence?.(tokens, index, options, env, self) ?? ''
+    const svg = renderMermaidSVG(token.content, { transparent: true }).replace(/<style>.*?<\/style>/su, '')
+    return `<figure v-pre class="diagram" role="img">${svg.replace(/ style="[^"]*"/u, '')}</figure>\n`
+  }
+}
+
+export default defineConfig({
+  title: 'Provost',
+  description: 'Agents that act, with proof of on whose words.',
+  lang: 'en',
+  srcDir: 'pages',
+  outDir: 'dist',
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  // The build checks links itself, with those to headings.
+  ignoreDeadLinks: true,
+  markdown: {
+    config: drawDiagrams,
+    anchor: { slugify: anchorOf },
+    toc: { slugify: anchorOf },
+    headers: { slugify: anchorOf },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
+  },
+  themeConfig: {
+    search: { provider: 'local' },
+    outline: [2, 3],
+    nav: [
+      { text: 'Start', link: '/start/script' },
+      { text: 'Guide', link: '/guide/concepts' },
+      { text: 'Recipes', link: '/guide/problems' },
+      { text: 'Reference', link: '/reference/' },
+      { text: 'Security', link: '/security' },
+    ],
+    sidebar: sections.map(({ title, pages, collapsed }) => ({
+      text: title,
+      collapsed: collapsed ?? false,
+      items: pages.map(({ text, path }) => ({ text, link: `/${path}` })),
+    })),
+    footer: { message: 'MIT licence. Code on these pages comes from programs that the tests run.' },
+  },
+})

@@ -1,0 +1,70 @@
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+
+import { anchorOf } from './anchor.ts'
+import { referenceEntries } from './navigation.ts'
+
+/** The page of TypeDoc for `provost` itself, and the one that lists all of them. */
+const [main, list] = ['index.md', 'modules.md']
+
+interface Part {
+  readonly file: string
+  readonly title: string
+  readonly text: string
+}
+
+/**
+ * Makes pages of the site from those of TypeDoc: named after the entries that users import, and that of `provost`
+ * divided by kind, since it has several hundred names.
+ *
+ * @param folder with one page for each entry.
+ */
+export function tidyReference(folder: string): void {
+  const files = globSync('*.md', { cwd: folder }).filter((file) => file !== list)
+  const parts = files.flatMap((file) => partsOf(file, readFileSync(join(folder, file), 'utf8')))
+  // Where each exported name has its heading, by the page and anchor of TypeDoc.
+  const places = new Map<string, string>()
+  for (const { file, text } of parts) {
+    const origin = file.startsWith('provost') ? main : file
+    for (const [, name = ''] of text.matchAll(/^### (.+)$/gmu)) {
+      const anchor = anchorOf(name.replaceAll('\\', ''))
+      if (!places.has(`${origin}#${anchor}`)) places.set(`${origin}#${anchor}`, `./${file}#${anchor}`)
+    }
+  }
+  for (const file of [...files, list]) rmSync(join(folder, file))
+  for (const { file, title, text } of parts) {
+    const origin = file.startsWith('provost') ? main : file
+    const linked = text.replaceAll(
+      /\[(?<words>[^\][\n]+)\]\((?<page>[\w-]+\.md)?#(?<anchor>[^)]+)\)/gu,
+      (_, words: string, page: string | undefined, anchor: string) => {
+        const place = places.get(`${page ?? origin}#${anchor}`)
+        return place === undefined ? words : `[${words}](${place})`
+      },
+    )
+    writeFileSync(join(folder, file), `---\noutline: [2, 3]\n---\n\n# ${title}\n\n${linked.trim()}\n`)
+  }
+  const rows = referenceEntries.map(({ text, path }) => {
+    const names = parts
+      .filter(({ file }) => file === `${basename(path)}.md`)
+      .flatMap((part) => [...part.text.matchAll(/^### (.+)\(\)$/gmu)].map(([, name = '']) => `\`${name}\``))
+    return `| [\`${text}\`](./${basename(path)}.md) | ${names.slice(0, 8).join(', ')}${names.length > 8 ? ', …' : ''} |`
+  })
+  writeFileSync(
+    join(folder, 'index.md'),
+    `# Reference\n\nMade from the doc comments of the sources: what a function returns or does, its parameters with units and defaults, its errors.\n\n| entry | functions |\n| --- | --- |\n${rows.join('\n')}\n\nEvents, hooks and errors have pages with tables: [Events](../guide/events.md), [Hooks](../guide/hooks.md), [Errors](../guide/errors.md).\n`,
+  )
+}
+
+function partsOf(file: string, text: string): readonly Part[] {
+  const body = text.replace(/^# .+\n/u, '')
+  if (file !== main) return [{ file, title: `provost/${file.replace('.md', '').replace('-ai', '/ai')}`, text: body }]
+  return body
+    .split(/^(?=## )/mu)
+    .filter((group) => group.startsWith('## '))
+    .map((group) => {
+      const [, kind = ''] = /^## (.+)$/mu.exec(group) ?? []
+      const name = kind === 'Functions' ? 'provost' : `provost-${anchorOf(kind)}`
+      const title = kind === 'Functions' ? 'provost' : `provost: ${kind.toLowerCase()}`
+      return { file: `${name}.md`, title, text: group }
+    })
+}

@@ -1,0 +1,51 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { deadLinks } from '../docs/built-links.ts'
+import { llmsText } from '../docs/llms.ts'
+import { sections } from '../docs/navigation.ts'
+import { writePages } from '../docs/pages.ts'
+import type { Page } from '../docs/pages.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'provost-site-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('the site has', () => {
+  let pages: readonly Page[] = []
+  beforeAll(() => {
+    pages = writePages(folder)
+  })
+
+  test('each page of its navigation', () => {
+    const paths = new Set(pages.map(({ path }) => path.replace(/(?:index)?\.md$/, '')))
+    const listed = sections.flatMap((section) => section.pages.map(({ path }) => path))
+    expect(listed.filter((path) => !path.startsWith('reference/') && !paths.has(path))).toEqual([])
+    expect(new Set(listed).size).toBe(listed.length)
+  })
+
+  test('a page for each example, with its code and how to run it', () => {
+    const page = readFileSync(join(folder, 'source/examples/quickstart.ts.md'), 'utf8')
+    expect(page).toContain(readFileSync(join(import.meta.dirname, '../../examples/quickstart.ts'), 'utf8').trimEnd())
+    expect(page).toContain('node --conditions=@provost/source examples/quickstart.ts')
+  })
+
+  test('links between its pages, where the repository has links between files', () => {
+    const page = readFileSync(join(folder, 'guide/problems.md'), 'utf8')
+    expect(page).toContain('](../source/examples/stopped-mail.ts.md)')
+    expect(page).toContain('](../examples/index.md)')
+  })
+
+  test('a list for models, with the first sentence of each page', () => {
+    expect(llmsText(pages)).toMatch(/^- \[A script\]\(\/start\/script\.html\): One file, one package/m)
+  })
+})
+
+test('a link of the built site that leads to no page or heading is found', () => {
+  const site = mkdtempSync(join(folder, 'built-'))
+  writeFileSync(join(site, 'index.html'), '<a href="/a.html#here">a</a><a class="x" href="/a.html#gone">a</a>')
+  writeFileSync(join(site, 'a.html'), '<h2 id="here"></h2><a href="./b.html">b</a><a href="https://example.com">c</a>')
+  expect(deadLinks(site)).toEqual(['a.html → ./b.html', 'index.html → /a.html#gone'])
+})
