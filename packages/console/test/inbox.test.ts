@@ -42,3 +42,33 @@ test('an approval is read with its evidence in all looks, and decided with the k
     await server.close()
   }
 })
+
+test('edited arguments are judged again, wait again, and run once they are approved', async (ctx) => {
+  if (missing !== undefined) return ctx.skip(missing)
+  const server = await openConsole((store) => [deskOf(store)])
+  try {
+    await server.run('Handle the mail 15-cap.eml: refund order 1056 as it asks.')
+    await inBrowser(async (browser) => {
+      const tab = await openTab(browser, server.consoleUrl, { theme: 'light', width: 'desk' })
+      await tab.page.locator('.arg.bad', { hasText: 'payTo' }).waitFor()
+      await tab.page.keyboard.press('e')
+      const form = tab.page.getByLabel('Arguments as JSON')
+      await form.fill('{ not json')
+      await tab.page.getByRole('button', { name: 'Approve with these arguments' }).click()
+      await tab.page.getByRole('alert').getByText('This is not JSON').waitFor()
+      await form.fill(JSON.stringify({ orderId: 1056, amount: 33.3, payTo: 'the card of the order' }))
+      await tab.picture('inbox-edit')
+      await tab.expectFine()
+      await tab.page.getByRole('button', { name: 'Approve with these arguments' }).click()
+      // The server asks about the new arguments.
+      await tab.page.locator('.arg .value', { hasText: 'the card of the order' }).waitFor()
+      await tab.page.getByRole('button', { name: 'Approve this call' }).click()
+      await tab.page.locator('.ended', { hasText: 'Approved refund by you' }).waitFor()
+      await tab.page.getByRole('link', { name: 'Sessions' }).click()
+      await tab.page.locator('.row .status.idle').waitFor()
+      expect(tab.problems).toEqual([])
+    })
+  } finally {
+    await server.close()
+  }
+})

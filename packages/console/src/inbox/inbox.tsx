@@ -40,8 +40,11 @@ export function Inbox(): ReactNode {
     { key: 'j', also: ['ArrowDown'], does: 'next case', run: () => move(1) },
     { key: 'k', also: ['ArrowUp'], does: 'previous case', run: () => move(-1) },
   ])
-  /** Goes to the next case that is not decided. */
-  const decided = (): void => select(open.find((wait) => wait !== shown && !(keyOf(wait) in held)) ?? shown)
+  /** Goes to the next case that is not decided, also to one that is still to come. */
+  const decided = (): void => {
+    const next = open.find((wait) => wait !== shown && !(keyOf(wait) in held))
+    void navigate({ to: '/inbox', search: { case: next && keyOf(next) }, replace: true })
+  }
   return (
     <main id="main" tabIndex={-1} className="inbox">
       <section className="cases" aria-label="Cases">
