@@ -9,8 +9,13 @@ import { z } from 'zod'
 export const hostile = '<img src=x onerror=alert(1)> \u202Egnp.exe \u0007 [link](javascript:alert(1))'
 export const account = 'XX42 TEST 0000 1111 2222'
 
-/** The agents of the sessions below: each model says what its script says next. */
+/** The agent that takes mails. */
 export function deskWith(store: SessionStore): Agent {
+  return agentsWith(store)[0]
+}
+
+/** The agent that takes mails, and the one that it hands over to: each model says what its script says next. */
+export function agentsWith(store: SessionStore): readonly [triage: Agent, billing: Agent] {
   const readMail = tool({
     name: 'read_mail',
     effect: 'read',
@@ -83,10 +88,11 @@ export function deskWith(store: SessionStore): Agent {
     ],
     { after: 'repeat-last' },
   )
-  return createAgent({
+  const desk = createAgent({
     ...{ name: 'triage', model: triage, tools: [readMail, vault, fails], store },
     handoffs: [handoff(billing)],
   })
+  return [desk, billing]
 }
 
 /** An agent whose run has about seven entries for each of its steps. */

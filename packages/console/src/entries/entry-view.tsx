@@ -89,8 +89,8 @@ export function EntryPane({
           Trace selection <kbd>p</kbd>
         </button>
         <span className="grow" />
-        <button type="button" className="quiet" onClick={onClose} aria-label="Close the detail">
-          <kbd>Esc</kbd>
+        <button type="button" className="quiet" onClick={onClose}>
+          Close <kbd>Esc</kbd>
         </button>
       </div>
       {entries.length === 0 && <Empty title="Nothing is selected." />}

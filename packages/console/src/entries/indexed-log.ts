@@ -53,18 +53,23 @@ export function withPage(before: SessionIndex, { logs, runs, labels, rows }: Ind
       entries,
     })
   }
+  const tools = new Map<string, string>()
+  for (const log of grown.keys()) for (const entry of known.get(log)?.entries ?? []) nameCalls(tools, entry)
   for (const row of rows) {
     const [no, run, offset, at, type, op, agent, step, callId, name, label, ms, tokensIn, tokensOut, cost, detail] = row
     const log = logs[no]?.log ?? ''
     const entries = grown.get(log)
     if (!entries || offset <= (entries.at(-1)?.offset ?? 0)) continue
-    entries.push({
+    const entry: IndexEntry = {
       ...{ log, run: runs[run] ?? '', offset, at, type, op: op ?? '', agent, step },
       ...{ callId: callId ?? undefined, name: name ?? undefined },
       label: label === null ? undefined : labels[label],
       ...{ ms: ms ?? undefined, tokensIn: tokensIn ?? undefined, tokensOut: tokensOut ?? undefined },
       ...{ cost: cost ?? undefined, detail: detail ?? noDetail },
-    })
+    }
+    nameCalls(tools, entry)
+    const tool = type === 'call' && callId !== null ? tools.get(callId) : undefined
+    entries.push(tool === undefined ? entry : { ...entry, name: tool })
   }
   return known
 }
@@ -74,4 +79,10 @@ export function entryCount(index: SessionIndex): number {
   let sum = 0
   for (const { entries } of index.values()) sum += entries.length
   return sum
+}
+
+/** Notes the tools of the calls that an entry asks for: later entries of a call have its id alone. */
+function nameCalls(tools: Map<string, string>, { type, op, callId, name, detail }: IndexEntry): void {
+  for (const call of detail.calls ?? []) tools.set(call.callId, call.toolName)
+  if (type === 'call' && op === 'planned' && callId !== undefined && name !== undefined) tools.set(callId, name)
 }

@@ -75,7 +75,7 @@ function TextView({ place, pointer, text, cut, onTrace }: ValueProps & { readonl
           Read on: {count(more.length - whole.length)} characters more
         </button>
       )}
-      {onTrace && whole !== '' && (
+      {onTrace && whole !== '' && !technical.has(pointer.slice(pointer.lastIndexOf('/') + 1)) && (
         <button
           type="button"
           className="quiet trace"
@@ -89,6 +89,13 @@ function TextView({ place, pointer, text, cut, onTrace }: ValueProps & { readonl
     </span>
   )
 }
+
+/** Fields that the runtime writes: their texts come from nowhere else. */
+const technical = new Set([
+  ...['id', 'type', 'op', 'role', 'via', 'outcome', 'by', 'token', 'kind', 'log', 'mode', 'status', 'model'],
+  ...['callId', 'toolCallId', 'toolName', 'parentCallId', 'key', 'hash', 'argsHash', 'inputHash', 'runId', 'agent'],
+  ...['integrity', 'confidentiality', 'finishReason', 'decision', 'rule', 'version', 'name', 'code'],
+])
 
 /** Characters of one trace, as the server permits them. */
 const mostTraced = 20_000

@@ -57,8 +57,8 @@ function FlowOf({ place }: { readonly place: TextPlace }): ReactNode {
   if (isPending) return <Loading rows={3} height={90} />
   if (!data) return <Failure error={error} />
   return (
-    <div className="flow">
-      <div className="flow-bar">
+    <div className="prov">
+      <div className="prov-bar">
         <span className="dim">
           {count(data.sources.length)} {data.sources.length === 1 ? 'source' : 'sources'}, {count(data.sinks.length)}{' '}
           {data.sinks.length === 1 ? 'place' : 'places'} after
@@ -74,9 +74,9 @@ function FlowOf({ place }: { readonly place: TextPlace }): ReactNode {
       ) : (
         <FlowDrawn place={place} trace={data} index={index} />
       )}
-      <p className="dim flow-key">
-        <span className="flow-line text" aria-hidden /> these words are there{' '}
-        <span className="flow-line label" aria-hidden /> made with data of the same origin
+      <p className="dim prov-key">
+        <span className="prov-line text" aria-hidden /> these words are there{' '}
+        <span className="prov-line label" aria-hidden /> made with data of the same origin
       </p>
     </div>
   )
@@ -90,7 +90,7 @@ interface Shown {
 
 function FlowDrawn({ place, trace, index }: Shown): ReactNode {
   return (
-    <div className="flow-columns">
+    <div className="prov-columns">
       <section aria-label="Sources">
         <h3>Where they were before</h3>
         {trace.sources.length === 0 && <p className="dim">Nowhere: they enter the session here.</p>}
@@ -98,7 +98,7 @@ function FlowDrawn({ place, trace, index }: Shown): ReactNode {
           <PlaceCard key={keyOf(one)} sessionId={place.sessionId} place={one} index={index} side="source" />
         ))}
       </section>
-      <section aria-label="Selected words" className="flow-selected">
+      <section aria-label="Selected words" className="prov-selected">
         <h3>Selected</h3>
         <Block label="Selected words">{trace.text}</Block>
         <LabelChips label={trace.label} />
@@ -133,7 +133,7 @@ function PlaceCard({
 }): ReactNode {
   const { log, offset, kind, view, excerpt, pointer } = place
   return (
-    <article className={`flow-card ${side} ${kind}`}>
+    <article className={`prov-card ${side} ${kind}`}>
       <PlaceLink sessionId={sessionId} log={log} offset={offset} index={index} />
       {kind === 'text' && (
         <p className="dim">
@@ -150,7 +150,7 @@ function PlaceCard({
           )}
         </p>
       )}
-      <p className={kind === 'text' ? 'flow-excerpt' : 'dim'}>
+      <p className={kind === 'text' ? 'prov-excerpt' : 'dim'}>
         {kind === 'label' && 'Same sources: '}
         <Words limit={400}>{excerpt}</Words>
       </p>

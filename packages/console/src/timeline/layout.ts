@@ -96,10 +96,27 @@ function layoutLog(making: Making, { entries }: IndexedLog, rows: TimelineRow[])
   /** When the model was asked: it worked between the entry before its first attempt and its answer. */
   let began: number | undefined
 
-  const add = (to: TimelineRow[], entry: IndexEntry, kind: RowKind, name: string, from = entry.at): TimelineRow => {
+  const add = (
+    to: TimelineRow[],
+    entry: IndexEntry,
+    kind: RowKind,
+    name: string,
+    from = entry.at,
+    callId?: string,
+  ): TimelineRow => {
     const { log, offset, agent, label } = entry
     const row: TimelineRow = {
-      ...{ id: `${log}:${offset}`, kind, name, agent, log, offsets: [offset], from, to: entry.at, discarded: [] },
+      ...{
+        id: `${log}:${callId ?? offset}`,
+        kind,
+        name,
+        agent,
+        log,
+        offsets: [offset],
+        from,
+        to: entry.at,
+        discarded: [],
+      },
       ...{ ms: undefined, tokensIn: 0, tokensOut: 0, cost: 0, outcome: undefined, isBad: false },
       ...{ untrusted: label?.integrity === 'untrusted' ? 'inherits' : undefined },
       ...{ isSecret: label?.confidentiality === 'secret', rows: [] },
@@ -188,7 +205,8 @@ function layoutLog(making: Making, { entries }: IndexedLog, rows: TimelineRow[])
   }
 
   function addCall(id: string, tool: string, entry: IndexEntry, parent?: string): void {
-    const row = add(below(parent), entry, 'call', tool)
+    // One message asks for several calls, so its offset names none of them.
+    const row = add(below(parent), entry, 'call', tool, entry.at, id)
     row.to = undefined
     row.untrusted = undefined
     row.isSecret = false

@@ -37,13 +37,13 @@ interface RowProps {
 export const RowView = memo(function RowView({ row, level, isClosed, axis, shown, end, toggle }: RowProps): ReactNode {
   return (
     <>
-      <span className="tl-name" style={{ paddingLeft: Math.min(level - 1, 12) * 14 }}>
+      <span className="sr">{nameOf(row, end)}</span>
+      <span className="tl-name" aria-hidden style={{ paddingLeft: Math.min(level - 1, 12) * 14 }}>
         {row.rows.length > 0 ? (
           <button
             type="button"
             className="quiet tl-fold"
             tabIndex={-1}
-            aria-hidden
             onClick={(event) => {
               event.stopPropagation()
               toggle(row.id)
@@ -74,8 +74,10 @@ export const RowView = memo(function RowView({ row, level, isClosed, axis, shown
           </span>
         )}
       </span>
-      <span className="tl-figures">{figuresOf(row)}</span>
-      <span className="tl-bars" data-bars="">
+      <span className="tl-figures" aria-hidden>
+        {figuresOf(row)}
+      </span>
+      <span className="tl-bars" data-bars="" aria-hidden>
         <Bars row={row} axis={axis} shown={shown} end={end} />
       </span>
     </>
@@ -147,7 +149,7 @@ function lengthOf({ kind, from, to, ms }: TimelineRow, end: number): string {
 }
 
 /** Returns what a screen reader says about a row. */
-export function nameOf(row: TimelineRow, end: number): string {
+function nameOf(row: TimelineRow, end: number): string {
   const { kind, name, agent, tokensIn, tokensOut, cost, outcome, untrusted, isSecret, discarded } = row
   const tokens = tokensIn + tokensOut > 0 ? `${tokensIn} tokens in, ${tokensOut} out` : ''
   const parts = [

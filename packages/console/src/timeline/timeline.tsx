@@ -18,7 +18,7 @@ import { axisOf } from './axis.ts'
 import type { FlatRow, TimelineLayout, TimelineRow } from './layout.ts'
 import { flatRows, layoutOf, mostOffsets } from './layout.ts'
 import { AxisHead, Overview } from './overview.tsx'
-import { RowView, nameOf } from './row-view.tsx'
+import { RowView } from './row-view.tsx'
 import { moved, useAxisWindow, wholeAxis, zoomed } from './window.ts'
 
 import './timeline.css'
@@ -141,7 +141,6 @@ export function TimelineOf({
                     aria-level={one.level}
                     aria-selected={one.row.id === current?.id}
                     aria-expanded={one.row.rows.length > 0 ? !closed.has(one.row.id) : undefined}
-                    aria-label={nameOf(one.row, layout.to)}
                     style={hueStyle(one.row.agent, { transform: `translateY(${item.start}px)` })}
                     onClick={() => {
                       select(one.row)

@@ -87,8 +87,9 @@ function TravelIn({
             </select>
           </label>
         )}
-        <button type="button" onClick={() => go(at - 1)} disabled={at <= 1} aria-label="To the entry before">
-          <kbd>[</kbd>
+        <button type="button" onClick={() => go(at - 1)} disabled={at <= 1}>
+          <span className="sr">To the entry before</span>
+          <kbd aria-hidden>[</kbd>
         </button>
         <input
           ref={slider}
@@ -100,8 +101,9 @@ function TravelIn({
           aria-valuetext={`entry ${at} of ${last}: ${words?.title ?? ''}`}
           onChange={({ target }) => go(target.valueAsNumber)}
         />
-        <button type="button" onClick={() => go(at + 1)} disabled={at >= last} aria-label="To the next entry">
-          <kbd>]</kbd>
+        <button type="button" onClick={() => go(at + 1)} disabled={at >= last}>
+          <span className="sr">To the next entry</span>
+          <kbd aria-hidden>]</kbd>
         </button>
         <span className="travel-at">
           entry {count(at)} of {count(last)}
