@@ -40,7 +40,7 @@ async function read(sent: Uint8Array, lengths: readonly number[]): Promise<reado
     },
   })
   const frames: Frame[] = []
-  for await (const frame of framesOf(new Response(inPieces))) frames.push(frame)
+  for await (const frame of framesOf(new Response(inPieces), AbortSignal.any([]))) frames.push(frame)
   return frames
 }
 

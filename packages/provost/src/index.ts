@@ -176,6 +176,7 @@ export type {
   TeamOptions,
 } from '@provost/teams'
 export type {
+  ChildPlace,
   ChildWait,
   FanOut,
   FanOutChild,

@@ -49,7 +49,7 @@ async function inRunOf<T>(
   agent: AgentOptions | undefined,
   options: FanOutOptions<T> & { readonly store?: SessionStore },
 ): Promise<FanOutResult<T>> {
-  const { children, mergeStrategy, perBudget, maxConcurrentChildren = 4, session, ...team } = options
+  const { children, mergeStrategy, perBudget, maxConcurrentChildren = 4, where, session, ...team } = options
   const same = children.map((child) =>
     'agent' in child ? [child.key ?? '', child.agent.name, toJson(child.input)] : [child.agentId],
   )
@@ -62,7 +62,14 @@ async function inRunOf<T>(
       hasEffects: true,
       maxParallelTools: maxConcurrentChildren,
     },
-    (ctx) => ctx.fanOut({ children, mergeStrategy, maxConcurrentChildren, ...(perBudget && { perBudget }) }),
+    (ctx) =>
+      ctx.fanOut({
+        children,
+        mergeStrategy,
+        maxConcurrentChildren,
+        ...(perBudget && { perBudget }),
+        ...(where && { where }),
+      }),
     ({ output }) => output,
   )
 }

@@ -16,7 +16,7 @@ export function agentTool(
 ): Tool<any, any, any> {
   checkToTool(options)
   const { name, description, input, prompt, exposeTurns = false, timeoutMs = longestTimerMs } = options
-  const { secrets, inheritSecrets } = options
+  const { secrets, inheritSecrets, grant, where } = options
   const inputFilter = options.inputFilter && checkFilter(options.inputFilter)
   const made = tool({
     name,
@@ -32,6 +32,8 @@ export function agentTool(
         ...(secrets && { secrets }),
         ...(inheritSecrets && { inheritSecrets }),
         ...(inputFilter && { inputFilter }),
+        ...(grant && { grant }),
+        ...(where && { where }),
         exposeTurns,
       })
       if (result.status !== 'completed') throw unfinished(agent.name, result)

@@ -20,6 +20,7 @@ import { isRunState } from '../result/run-state-data.ts'
 import { startRun } from '../run/start-run.ts'
 import { liveSession } from '../session/live-session.ts'
 import { beginSession, reopenSession } from '../session/open-session.ts'
+import { reopenPart } from '../session/reopen-part.ts'
 import { startIn } from '../session/session-runner.ts'
 import { currentJoin } from '../tree/async-context.ts'
 import type {
@@ -119,9 +120,11 @@ export function createAgent<
 
   async function resumeSession(id: string, given: UntypedSessionOptions = {}): Promise<Session<Output, App>> {
     checkSessionOptions(given, false)
-    const opened = await reopenSession(planned(), given.store ?? planned().store, id)
+    const store = given.store ?? planned().store
+    const opened = await reopenSession(planned(), store, id)
+    const part = await reopenPart(agentFor(given), store, given.agents, opened)
     return liveSession(
-      { agent: agentFor(given), ownAgent: planned(), options: given, track, compensate: compensateSession },
+      { ownAgent: planned(), options: given, track, compensate: compensateSession, agent: agentFor(given), ...part },
       opened,
     )
   }

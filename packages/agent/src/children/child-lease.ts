@@ -3,7 +3,7 @@ import { clockOf, sleep } from '@provost/core'
 import { holdLease } from '../log/lease.ts'
 import type { Lease } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
-import type { ParentRun } from '../types/run-tree.ts'
+import type { ParentHere } from '../types/run-tree.ts'
 
 /**
  * Waits for the lease of a child's log. The writer of the parent's log also writes the child's, so an earlier lease
@@ -20,13 +20,13 @@ export async function awaitLease(agent: ResolvedAgent, log: string, signal: Abor
 const leaseWaitMs = 100
 
 /** Returns a lease that is lost together with the lease of a log above. */
-export function childLease(lease: Lease, parentRun: ParentRun): Lease {
+export function childLease(lease: Lease, parent: ParentHere): Lease {
   return {
     ...lease,
     // The lease of the session's own log decides for the logs below.
-    steady: () => parentRun.steady(),
+    steady: () => parent.steady(),
     confirm() {
-      const [above, own] = [parentRun.confirm(), lease.confirm()]
+      const [above, own] = [parent.confirm(), lease.confirm()]
       return above || own ? Promise.all([above, own]).then(() => {}) : undefined
     },
   }

@@ -1,4 +1,4 @@
-import type { Grant, Input, Json, MaybePromise, RunResult, WaitAbout, ClockTimer } from '@provost/core'
+import type { Grant, Input, Json, LentSecrets, MaybePromise, RunResult, WaitAbout } from '@provost/core'
 import { fromErrorInfo, isPromise, joinLabels, toErrorInfo } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 
@@ -18,6 +18,7 @@ import { callOf } from '../state/session-state.ts'
 import { canBeAsked } from '../tools/elicitation.ts'
 import { budgetExceeded } from '../tree/budget-extension.ts'
 import { available, minGrant, usageOfBudget } from '../tree/budget.ts'
+import { grantTimer } from '../tree/grant-timer.ts'
 import { noSpending } from '../tree/reservations.ts'
 import type { Inbox } from '../types/inputs.ts'
 import type { LogSnapshot } from '../types/log.ts'
@@ -27,6 +28,7 @@ import type { ActiveChild, ParentRun } from '../types/run-tree.ts'
 import type { ChildState, SessionState } from '../types/session-state.ts'
 import type { UntypedRunOptions } from '../types/session.ts'
 import { closeChild } from './close-children.ts'
+import { appendAborting } from './part-session.ts'
 import type { WaitMirror } from './wait-mirror.ts'
 import { createWaitMirror } from './wait-mirror.ts'
 
@@ -70,6 +72,8 @@ export interface SpawnedChild {
   readonly options?: UntypedRunOptions | undefined
   /** Returns the rest of a grant that it shares with other children. */
   readonly within?: (() => Grant) | undefined
+  /** The secrets that it receives, by name. */
+  readonly lent: LentSecrets
 }
 
 interface RunningChild extends SpawnedChild {
@@ -153,7 +157,10 @@ async function endChildLog({ ctx, child, agent, snapshot }: RunningChild): Promi
 }
 
 /** Records the result of a child in the log of its parent. */
-async function join({ ctx, child, snapshot, mirror }: RunningChild, result: RunResult<unknown>): Promise<void> {
+export async function join(
+  { ctx, child, snapshot, mirror }: Pick<RunningChild, 'ctx' | 'child' | 'snapshot' | 'mirror'>,
+  result: Pick<RunResult<unknown>, 'status' | 'usage' | 'error'>,
+): Promise<void> {
   // The log of the parent has the waits of a child before the child counts as waiting.
   await mirror.settle()
   const { status, usage, error } = result
@@ -170,7 +177,8 @@ async function join({ ctx, child, snapshot, mirror }: RunningChild, result: RunR
     ...(handoffs > 0 && { handoffs }),
     ...(error && { error: toErrorInfo(error) }),
   }
-  await ctx.logWriter.append([joinedEntry(ctx.state, child, snapshot.state.offset, came)])
+  const entry = joinedEntry(ctx.state, child, snapshot.state.offset, came)
+  await appendAborting(ctx, [entry], ctx.logWriter.append)
   if (status !== 'suspended') ctx.tree.meter.joined(child.callId)
 }
 
@@ -188,7 +196,8 @@ export async function childResult(
   return brokenResult<unknown>(agent, state, ids, error ? fromErrorInfo(error) : undefined)
 }
 
-function isOver({ run }: SessionState): boolean {
+/** Whether the run of a child has ended. */
+export function isOver({ run }: SessionState): boolean {
   return run !== undefined && run.status !== 'running' && run.status !== 'suspended'
 }
 
@@ -268,7 +277,7 @@ async function runChildOnce({
   const ends = signal ? [host.signal, signal] : [host.signal]
   if (ends.some(({ aborted }) => aborted)) abort()
   else for (const end of ends) end.addEventListener('abort', abort, { once: true })
-  const timer = timeOut(child.grant, snapshot.state, (ms) =>
+  const timer = grantTimer(child.grant, snapshot.state, (ms) =>
     handle.fail({ code: budgetExceeded, message: `The grant of ${ms} ms is used up.` }),
   )
   try {
@@ -280,17 +289,6 @@ async function runChildOnce({
     // Its spending counts here until the log records it.
     live.isRunning = false
   }
-}
-
-/** Starts a timer for the duration that the grant leaves. Only active time counts; waiting does not. */
-function timeOut(
-  grant: Grant | undefined,
-  state: SessionState,
-  over: (grantedMs: number) => void,
-): ClockTimer | undefined {
-  const { durationMs } = grant ?? {}
-  if (durationMs === undefined || !Number.isFinite(durationMs)) return undefined
-  return state.clock.timer(() => over(durationMs), Math.max(0, durationMs - (state.run?.activeMs ?? 0)))
 }
 
 /** Passes decisions that the runs above received on the child's waits on to the child. */
@@ -331,12 +329,7 @@ function lineageOf({
     parentLog: ctx.log,
     ...(child.grant && { grant: child.grant }),
     label: child.label,
-    parentEvents: ctx.eventBus,
     secrets,
-    snapshot,
-    inbox,
-    canAsk: canBeAsked(ctx),
-    tree: ctx.tree,
     userMessages: () => [...(parentRun?.userMessages() ?? []), ...state.userMessages],
     // A child with a grant has its budget reserved; the others share what is not reserved.
     remaining() {
@@ -345,8 +338,15 @@ function lineageOf({
       return minGrant(above, within?.())
     },
     handoffs: () => (asked ? (parentRun?.handoffs() ?? 0) + handoffsOfRun(asked) : 0),
-    confirm: () => logWriter.confirm(),
-    steady: () => logWriter.steady(),
-    committed: mirror.committed,
+    within: {
+      events: ctx.eventBus,
+      snapshot,
+      inbox,
+      canAsk: canBeAsked(ctx),
+      tree: ctx.tree,
+      confirm: () => logWriter.confirm(),
+      steady: () => logWriter.steady(),
+      committed: mirror.committed,
+    },
   }
 }

@@ -6,7 +6,7 @@ import { openCallEntries, openWaitEntries } from '../entries/closing-entries.ts'
 import { closingMessage, endedEntry } from '../entries/run-entries.ts'
 import { createEventBus } from '../events/event-bus.ts'
 import { holdLease } from '../log/lease.ts'
-import { logSnapshot, readLog } from '../log/log-snapshot.ts'
+import { applyEntries, logSnapshot, readLog } from '../log/log-snapshot.ts'
 import { openLogWriter } from '../log/log-writer.ts'
 import { placeOf } from '../state/entry.ts'
 import { callOf } from '../state/session-state.ts'
@@ -19,7 +19,7 @@ import type { CallState, ChildState, SessionState } from '../types/session-state
  * Ends the logs of abandoned children: their parent run has ended, and no process holds their lease.
  *
  * @param composite restricts this to children of this composite and of the calls within it.
- * @returns the entries about them for the log of the run.
+ * @returns the entries about them for the log of the run. `appendAborting` then aborts those that run elsewhere.
  * @throws ProvostError `fenced` when another process has taken over the session.
  */
 export async function closeChildren(
@@ -53,6 +53,11 @@ function isDescendant({ run }: SessionState, { parentCallId }: ChildState, compo
 export async function closeChild(ctx: RunContext, child: ChildState): Promise<NewEntry | undefined> {
   const { agent, sessionId } = ctx
   const { store } = agent
+  if (child.where === 'any') {
+    const known = logSnapshot(sessionId, ctx.state.clock)
+    applyEntries(known, await readLog(store, child.log))
+    return closed(ctx, child, known.state)
+  }
   const lease = await holdLease(store, child.log, agent.leaseMs, 'part')
   // The process that holds the lease ends it.
   if (!lease) return undefined
@@ -83,16 +88,22 @@ export async function closeChild(ctx: RunContext, child: ChildState): Promise<Ne
       await logWriter.append(entries)
       await logWriter.append([endedEntry(state, agent, 'aborted', undefined, place)])
     }
-    const { toolCalls, steps } = usageOfBudget(state.run)
-    return joinedEntry(ctx.state, child, state.offset, {
-      status: state.run?.status === 'running' ? 'aborted' : (state.run?.status ?? 'aborted'),
-      usage: state.run ? usageReport(state.run) : { byModel: {} },
-      toolCalls,
-      steps,
-      label: joinLabels(child.label, state.viewLabel),
-      ...(state.run && { bytes: state.run.bytes }),
-    })
+    return closed(ctx, child, state)
   } finally {
     await lease.release()
   }
+}
+
+/** Returns the entry for the end of a child whose log is closed, or is being closed. */
+function closed(ctx: RunContext, child: ChildState, state: SessionState): NewEntry {
+  const { toolCalls, steps } = usageOfBudget(state.run)
+  const { status = 'aborted' } = state.run ?? {}
+  return joinedEntry(ctx.state, child, state.offset, {
+    status: status === 'running' || status === 'suspended' ? 'aborted' : status,
+    usage: state.run ? usageReport(state.run) : { byModel: {} },
+    toolCalls,
+    steps,
+    label: joinLabels(child.label, state.viewLabel),
+    ...(state.run && { bytes: state.run.bytes }),
+  })
 }

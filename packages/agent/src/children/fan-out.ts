@@ -45,7 +45,7 @@ export interface FanOutHost {
 /** Runs children in parallel and merges their outputs. Each is a child of the composite's run. */
 export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: string): Promise<FanOutResult<T>> {
   const { ctx, call, spawner } = host
-  const { children, perBudget = {}, maxConcurrentChildren = 4 } = options
+  const { children, perBudget = {}, maxConcurrentChildren = 4, where } = options
   const strategy = strategyOf(options.mergeStrategy)
   const { callId } = call.part
   const keys = children.map((child, index) => ('agent' in child ? (child.key ?? `${index}`) : child.agentId))
@@ -91,7 +91,12 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
               name,
               at,
               child.agent.name,
-              await spawner.start(child.agent, child.input, { key: at, grant: perBudget, signal: won.signal }, place),
+              await spawner.start(
+                child.agent,
+                child.input,
+                { key: at, grant: perBudget, ...(where && { where }), signal: won.signal },
+                place,
+              ),
             )
           : await invoked(host, child, at, perBudget, won.signal)
       results[index] = result

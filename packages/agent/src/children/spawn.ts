@@ -5,6 +5,7 @@ import type {
   Input,
   Json,
   Label,
+  LentSecrets,
   RunResult,
   SpawnOptions,
   Spawnable,
@@ -21,7 +22,7 @@ import { spawnedEntry } from '../entries/child-entries.ts'
 import type { ContextBoundary, ContextTransfer } from '../handoff/context-boundary.ts'
 import { filterForTransfer, inputFor, resultBack } from '../handoff/context-boundary.ts'
 import { applyEntries, logSnapshot, readLog } from '../log/log-snapshot.ts'
-import { childLog } from '../messages/child-message.ts'
+import { childLog, partSession } from '../messages/child-message.ts'
 import { messagesOf } from '../messages/read-input.ts'
 import { maxCompositeDepth, depthOf, diverged, keyOf, tooDeep } from '../operations/operation-key.ts'
 import { compositeStateOf } from '../reducers/composite-reducer.ts'
@@ -34,6 +35,7 @@ import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { BudgetUsage } from '../types/run-tree.ts'
 import type { CallState } from '../types/session-state.ts'
+import { joinChildElsewhere, runsElsewhere } from './child-elsewhere.ts'
 import type { Place, SpawnedChild, SpawnHost } from './child-run.ts'
 import { childResult, runChildToEnd } from './child-run.ts'
 
@@ -58,12 +60,13 @@ export interface Started extends Pick<SpawnedChild, 'onParkedChange' | 'options'
 }
 
 /** The options of one child. */
-interface ChildOptions extends Pick<SpawnOptions, 'exposeTurns'>, Started {
+interface ChildOptions extends Pick<SpawnOptions, 'exposeTurns' | 'where'>, Started {
   readonly input: Input
   readonly inputHash: string
   readonly grant: Grant | undefined
   readonly filter: FilterDescriptor | undefined
   readonly secrets: SecretScope
+  readonly lent: LentSecrets
 }
 
 /** Creates the spawner of a composite call. */
@@ -98,7 +101,9 @@ export function createSpawner(ctx: RunContext, call: CallState, host: SpawnHost)
       throw tooDeep(toolName)
     const secrets = childSecrets(ctx.secrets, own.secrets, at)
     const child = { id, agent: own.name, by }
-    const result = run(child, own, { ...at, input, inputHash: same, grant, filter, secrets }, place)
+    const { secrets: way, inheritSecrets } = at
+    const lent = { ...(way && { secrets: way }), ...(inheritSecrets && { inheritSecrets: [...inheritSecrets] }) }
+    const result = run(child, own, { ...at, input, inputHash: same, grant, filter, secrets, lent }, place)
     if (keeps) made.set(id, { same, result })
     return result
   }
@@ -112,6 +117,8 @@ export function createSpawner(ctx: RunContext, call: CallState, host: SpawnHost)
       grant,
       filter,
       secrets,
+      lent,
+      where = 'here',
       exposeTurns = false,
       signal,
       onParkedChange,
@@ -123,6 +130,8 @@ export function createSpawner(ctx: RunContext, call: CallState, host: SpawnHost)
     const { state, logWriter } = ctx
     const { id } = child
     const agent = childAgent(ctx.agent, own)
+    const isKnown = state.run?.children.has(id) === true
+    const isElsewhere = !isKnown && where === 'any' && runsElsewhere(ctx, own)
     const crossing = state.run?.children.has(id) ? undefined : filterForTransfer(boundary, child, input, filter)
     const options = isPromise(crossing) ? await crossing : crossing
     if (options && 'refused' in options) {
@@ -139,7 +148,7 @@ export function createSpawner(ctx: RunContext, call: CallState, host: SpawnHost)
         (async () => {
           const fresh = !state.run?.children.has(id)
           if (fresh) {
-            const log = childLog(ctx.sessionId, id)
+            const log = (isElsewhere ? partSession : childLog)(ctx.sessionId, id)
             const { transfer } = options ?? {}
             // Messages that cross a context boundary carry their own labels.
             const label =
@@ -149,33 +158,40 @@ export function createSpawner(ctx: RunContext, call: CallState, host: SpawnHost)
             if (left) ctx.children.set(id, { grant: left, isRunning: false, spent: () => noSpending })
             try {
               await logWriter.append([
-                spawnedEntry(state, call, { callId: id, log, agent: own.name, inputHash, ...transfer }, label, left),
+                spawnedEntry(
+                  state,
+                  call,
+                  { callId: id, log, agent: own.name, ...(isElsewhere && { where: 'any' }), inputHash, ...transfer },
+                  label,
+                  left,
+                ),
               ])
             } catch (thrown) {
               ctx.children.delete(id)
               throw thrown
             }
+            // The log has its grant, and this process sees nothing of its spending.
+            if (isElsewhere) ctx.children.delete(id)
           }
           const spawned = state.run?.children.get(id)
           if (!spawned) return
           const { input: begins } = options ?? inputFor(boundary, child, input, spawned)
-          live = await runChildToEnd(
-            {
-              ctx,
-              child: spawned,
-              agent,
-              input: begins,
-              secrets,
-              operation,
-              host,
-              place,
-              signal,
-              onParkedChange,
-              options: wanted,
-              within,
-            },
-            fresh,
-          )
+          const its: SpawnedChild = {
+            ctx,
+            child: spawned,
+            agent,
+            input: begins,
+            secrets,
+            lent,
+            operation,
+            host,
+            place,
+            signal,
+            onParkedChange,
+            options: wanted,
+            within,
+          }
+          live = await (spawned.where === 'any' ? joinChildElsewhere(its) : runChildToEnd(its, fresh))
         })(),
       ),
     )

@@ -10,6 +10,8 @@ import type { ChildState, SessionState } from '../types/session-state.ts'
 /** Mirrors the open waits of a child in the log of its parent run. */
 export interface WaitMirror {
   committed(state: SessionState, entry: Entry): void
+  /** Compares after entries of a child elsewhere were read, which may be all of its log. */
+  follow(news: readonly Entry[]): void
   /** Resolves when all changes are recorded in the log. */
   settle(): Promise<void>
 }
@@ -21,7 +23,7 @@ export function createWaitMirror(ctx: RunContext, child: ChildState, snapshot: L
   for (const [token, wait] of state.waits) if (wait.child?.callId === child.callId) shown.add(token)
   let writing: Promise<void> = Promise.resolve()
 
-  function compare(answer?: EntryOf<'resolved'>): void {
+  function compare(answerTo: (token: string) => EntryOf<'resolved'> | undefined = () => undefined): void {
     const { waits } = snapshot.state
     const drafts: NewEntry[] = []
     for (const [token, wait] of waits) {
@@ -33,7 +35,7 @@ export function createWaitMirror(ctx: RunContext, child: ChildState, snapshot: L
       if (waits.has(token)) continue
       shown.delete(token)
       if (state.resolvedWaits.has(token)) continue
-      const { value, by } = answer?.token === token ? answer : { value: null, by: 'child' }
+      const { value, by } = answerTo(token) ?? { value: null, by: 'child' }
       drafts.push(resolvedEntry(state, token, value, by))
     }
     if (drafts.length === 0) return
@@ -49,7 +51,11 @@ export function createWaitMirror(ctx: RunContext, child: ChildState, snapshot: L
     committed(_, entry) {
       const { type } = entry
       if (type === 'wait' || type === 'run' || type === 'call' || type === 'child') compare()
-      else if (type === 'resolved') compare(entry)
+      else if (type === 'resolved') compare((token) => (token === entry.token ? entry : undefined))
+    },
+    follow(news) {
+      const answers = new Map(news.flatMap((entry) => (entry.type === 'resolved' ? [[entry.token, entry]] : [])))
+      compare((token) => answers.get(token))
     },
     settle() {
       compare()

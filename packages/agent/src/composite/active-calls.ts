@@ -2,6 +2,7 @@ import type { NewEntry } from '@provost/core'
 
 import { parkedEntry } from '../entries/call-entries.ts'
 import { deliveredDecisions, dueDecisions, resolvedEntries } from '../entries/decision-entries.ts'
+import { takeLetters } from '../entries/wait-entries.ts'
 import { callOf } from '../state/session-state.ts'
 import type { ActiveCalls, CompositeCall, RunContext } from '../types/run-context.ts'
 import type { SessionState } from '../types/session-state.ts'
@@ -90,7 +91,7 @@ export function applyDecisions(ctx: RunContext): () => Promise<void> {
     taking = take()
   }
   pendingInputs.listeners.add(look)
-  if (state.waits.size > 0) look()
+  if (state.waits.size > 0 || ctx.inbox.answers.size > 0) look()
   return async () => {
     pendingInputs.listeners.delete(look)
     await taking
@@ -102,6 +103,8 @@ export function applyDecisions(ctx: RunContext): () => Promise<void> {
 function nestedDecisions({ inbox, state, pendingInputs }: RunContext): readonly NewEntry[] {
   const { run } = state
   if (!run) return []
+  const letters = takeLetters(state, inbox.answers)
+  if (letters.length > 0) return letters
   const now = state.clock.now()
   const waits = [...state.waits].filter(([, { callId, parks, child, deadline = Number.POSITIVE_INFINITY }]) => {
     if (deadline <= now) return false

@@ -5,6 +5,7 @@ import type { ToolOutcome } from '@provost/tools'
 import { parseInput, remoteFailure, resultOf, runTool } from '@provost/tools'
 
 import { closeChildren } from '../children/close-children.ts'
+import { appendAborting } from '../children/part-session.ts'
 import { yieldForBytes } from '../control/paced-work.ts'
 import { admitCall, needsAdmission } from '../effects/admit-call.ts'
 import type { Admission } from '../effects/admit-call.ts'
@@ -113,7 +114,9 @@ export async function executeCall(
   const status = tool && isRecorded && isFirst ? await recordEnd(ctx, call, tool, { end: effectEnded, by }) : undefined
   const asked: EffectStatus | undefined = delivery?.effectStatus && { ...delivery.effectStatus, state: effectEnded, by }
   const effectStatus = effect ? statusOf(effect, effectEnded, by) : (asked ?? status)
-  const { offset } = await logWriter.append([...left, settledEntry(state, call, result, { ...settling, effectStatus })])
+  const settled = [...left, settledEntry(state, call, result, { ...settling, effectStatus })]
+  const { append } = logWriter
+  const { offset } = await (left.length > 0 ? appendAborting(ctx, settled, append) : append(settled))
   if (tool && isRecorded && !isFirst) await recordEnd(ctx, call, tool, { end: effectEnded, by, offset })
   if (end) throw end
 }

@@ -1,8 +1,10 @@
 import type {
   AnySchema,
+  ChildPlace,
   CompositeOps,
   FanOut,
   FanOutChild,
+  Grant,
   CheckedKeys,
   KnownKeys,
   MergeStrategy,
@@ -15,6 +17,7 @@ import type {
 import { ProvostError, checkArguments, checkOptions, isRecord, oneOf } from '@provost/core'
 import { checkModel } from '@provost/provider'
 
+import { checkGrant } from '../tree/budget.ts'
 import type { AgentToolInput, ToToolOptions } from '../types/agent.ts'
 import { isAgent } from './agent-registry.ts'
 import type { HandoffOptions } from './handoff.ts'
@@ -28,6 +31,7 @@ const spawnKeys = {
   ...lendingKeys,
   inputFilter: true,
   exposeTurns: true,
+  where: oneOf('here', 'any'),
 } satisfies CheckedKeys<SpawnOptions>
 
 const movedSpawn: MovedKeys = {
@@ -41,6 +45,17 @@ const movedSpawn: MovedKeys = {
 export function checkSpawnOptions(options: SpawnOptions): void {
   checkOptions(options, spawnKeys, 'ctx.spawn', movedSpawn)
   checkLending(options, 'ctx.spawn')
+  checkPlace(options.where, options.grant, 'grant', 'ctx.spawn')
+}
+
+/** Rejects a child that may run elsewhere without a budget, or with one that a log cannot state. */
+function checkPlace(where: ChildPlace | undefined, grant: Grant | undefined, name: string, of: string): void {
+  if (where !== 'any') return
+  const limits = Object.values(grant ?? {}).filter((limit) => limit !== undefined)
+  if (limits.length > 0 && limits.every(Number.isFinite)) return
+  throw new ProvostError('invalid-option', `${of} has where: 'any' and no ${name} with finite limits.`, {
+    hint: `Write ${name}: { tokens: 20_000 }. A child elsewhere is limited by nothing else.`,
+  })
 }
 
 /** Rejects contradicting options for the secrets of a child. */
@@ -67,6 +82,8 @@ const toToolKeys = {
   inputFilter: true,
   exposeTurns: true,
   timeoutMs: true,
+  grant: true,
+  where: oneOf('here', 'any'),
   input: true,
   prompt: true,
 } satisfies CheckedKeys<ToToolOptions & AgentToolInput<AnySchema>>
@@ -85,6 +102,8 @@ export function checkToTool(options: ToToolOptions & Partial<AgentToolInput<AnyS
   checkArguments('toTool', [options], ['object'])
   checkOptions(options, toToolKeys, 'toTool', movedToTool)
   checkLending(options, 'toTool')
+  if (options.grant) checkGrant(options.grant)
+  checkPlace(options.where, options.grant, 'grant', 'toTool')
   if ((options.input === undefined) === (options.prompt === undefined)) return
   const half = options.prompt ? 'a prompt without an input' : 'an input without a prompt'
   throw new ProvostError('invalid-option', `toTool has ${half}.`, {
@@ -148,6 +167,7 @@ const fanOutKeys = {
   mergeStrategy: ofKind(strategyKeys, 'concat', 'first-success'),
   perBudget: nested(budgetKeys, { steps: 'Give "maxSteps" to the agent.' }),
   maxConcurrentChildren: true,
+  where: oneOf('here', 'any'),
 } satisfies CheckedKeys<FanOut>
 
 const movedFanOut: MovedKeys = {
@@ -170,7 +190,13 @@ const movedFanOut: MovedKeys = {
 export function checkFanOut<T>(options: FanOut<T>, where: string, more: OptionTable = {}): void {
   checkArguments(where, [options], ['object'])
   checkOptions(options, { ...fanOutKeys, ...more }, where, movedFanOut)
-  const { mergeStrategy } = options
+  const { mergeStrategy, where: place, children, perBudget } = options
+  checkPlace(place, perBudget, 'perBudget', where)
+  if (place === 'any' && children.some((child) => 'invoke' in child)) {
+    throw new ProvostError('invalid-options', `${where} has where: 'any' and a child that is a function.`, {
+      hint: 'Give agents as children: a function stays in its process.',
+    })
+  }
   if (typeof mergeStrategy === 'object' && mergeStrategy.kind === 'judge-merge') checkJudge(mergeStrategy.judge, where)
 }
 

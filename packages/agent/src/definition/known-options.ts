@@ -6,6 +6,7 @@ import { checkSessionId } from '@provost/sessions'
 import type { AgentOptions, SessionBeginning } from '../types/agent.ts'
 import type { CompensateOptions, ResumeOptions, RunOptions, Session, SessionOptions } from '../types/session.ts'
 import type { AbortOptions } from '../types/stream.ts'
+import { isAgent } from './agent-registry.ts'
 import { checkStore } from './check-store.ts'
 import { movedAgentKeys, movedRunKeys, movedSessionKeys } from './moved-options.ts'
 import { atLeastOne, given, invalidOption, itemsOf, listOf, required } from './option-checks.ts'
@@ -185,6 +186,13 @@ function checkRemoteResult(result: Readonly<Record<string, unknown>>, where: str
   })
 }
 
+const agentList = given((value, where) => {
+  if (Array.isArray(value) && value.every(isAgent)) return
+  throw new ProvostError('invalid-option', `The option agents of ${where} is not a list of agents.`, {
+    hint: 'Give agents that createAgent made.',
+  })
+})
+
 const sessionKeys = {
   store: given(checkStore),
   sendMode,
@@ -194,6 +202,7 @@ const sessionKeys = {
   onBatch: true,
   onInput: true,
   extensions: true,
+  agents: agentList,
   context: true,
 } satisfies CheckedKeys<SessionOptions & { readonly context?: unknown }>
 

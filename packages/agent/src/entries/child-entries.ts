@@ -8,7 +8,10 @@ import type { CallState, ChildState, SessionState } from '../types/session-state
 export function spawnedEntry(
   state: SessionState,
   call: CallState,
-  child: Pick<EntryOf<'child', 'spawned'>, 'callId' | 'log' | 'agent' | 'inputHash' | 'filter' | 'hash' | 'with'>,
+  child: Pick<
+    EntryOf<'child', 'spawned'>,
+    'callId' | 'log' | 'agent' | 'where' | 'inputHash' | 'filter' | 'hash' | 'with'
+  >,
   label: Label,
   grant: Grant | undefined,
 ): NewEntry {

@@ -1,6 +1,7 @@
-import type { EffectStatus, EntryOf, Json, NewEntry, ToolQuestion, WaitAbout } from '@provost/core'
+import type { Delivery, EffectStatus, EntryOf, Json, NewEntry, ToolQuestion, WaitAbout } from '@provost/core'
 import { toJson } from '@provost/core'
 
+import { isAwaited } from '../messages/child-message.ts'
 import { attemptInDoubt, clock } from '../reducers/wait-reducer.ts'
 import { statusOf } from '../state/effect-status.ts'
 import { newEntry, placeOf } from '../state/entry.ts'
@@ -109,6 +110,17 @@ export function resolvedEntry(state: SessionState, token: string, value: Json, b
 /** Returns the entry for a wait that timed out: its call ends with a timeout. */
 export function expiredEntry(state: SessionState, { token }: EntryOf<'wait'>): NewEntry {
   return resolvedEntry(state, token, null, clock)
+}
+
+/** Returns the entries for the letters of children elsewhere, and removes the letters from the deliveries. */
+export function takeLetters(state: SessionState, answers: Map<string, Delivery>): readonly NewEntry[] {
+  const taken: NewEntry[] = []
+  for (const [token, { by }] of answers) {
+    if (state.waits.has(token) || !isAwaited(state, token)) continue
+    answers.delete(token)
+    taken.push(takenEntry(placeOf(state), token, by))
+  }
+  return taken
 }
 
 /**

@@ -16,18 +16,25 @@ import type { SessionState } from '../types/session-state.ts'
  */
 export function activeAgent(entryAgent: ResolvedAgent, state: ActiveState): ResolvedAgent {
   if (state.handoffPath.length === 0 || state.run?.manifest.agent !== entryAgent.name) return entryAgent
+  return agentAt(entryAgent, state.agent, state.handoffPath)
+}
+
+/** Returns the agent that a session was handed over to, along a path of handoffs. */
+export function agentAt(entryAgent: ResolvedAgent, agent: string, handoffPath: readonly string[]): ResolvedAgent {
   const kept = governed.get(entryAgent) ?? new Map<string, ResolvedAgent>()
   governed.set(entryAgent, kept)
-  const key = JSON.stringify([state.agent, ...state.handoffPath])
+  const key = JSON.stringify([agent, ...handoffPath])
   const known = kept.get(key)
   if (known) return known
-  const made = resolveActive(entryAgent, state)
+  const made = resolveActive(entryAgent, { agent, handoffPath })
   kept.set(key, made)
   return made
 }
 
 /** The part of the session state that determines the active agent. */
-type ActiveState = Pick<SessionState, 'agent' | 'handoffPath' | 'run'>
+interface ActiveState extends Pick<SessionState, 'agent' | 'run'> {
+  readonly handoffPath: readonly string[]
+}
 
 const governed = new WeakMap<ResolvedAgent, Map<string, ResolvedAgent>>()
 
@@ -135,7 +142,7 @@ function ambiguous(entryAgent: ResolvedAgent, { name }: ResolvedAgent): ProvostE
   })
 }
 
-function resolveActive(entryAgent: ResolvedAgent, { agent, handoffPath }: ActiveState): ResolvedAgent {
+function resolveActive(entryAgent: ResolvedAgent, { agent, handoffPath }: Omit<ActiveState, 'run'>): ResolvedAgent {
   const own = agentNamed(entryAgent, agent)
   if (!own) return entryAgent
   const before = [entryAgent.name, ...handoffPath].filter((name) => name !== agent)

@@ -24,9 +24,43 @@ export function childLog(sessionId: string, runId: string): string {
   return `${sessionId}/child/${hash('sha256', runId).slice(0, 32)}`
 }
 
+/** Returns the id of the session of a child that may run on any worker. */
+export function partSession(sessionId: string, runId: string): string {
+  return `${sessionId}/part/${hash('sha256', runId).slice(0, 32)}`
+}
+
+/** Whether a log is that of a child that may run on any worker. */
+export function isPart(log: string): boolean {
+  return /\/part\/[0-9a-f]{32}$/u.test(log)
+}
+
+const partToken = 'part/'
+
+/** Returns the token of the letter by which a child elsewhere says that it rests, with its log at this offset. */
+export function partLetter(runId: string, offset: number): string {
+  return `${partToken}${runId}/${offset}`
+}
+
+/** Returns the open child elsewhere that a letter is from; undefined for another token, or if the child has ended. */
+export function partOfLetter(run: RunProgress | undefined, token: string): ChildState | undefined {
+  if (!run || !token.startsWith(partToken)) return undefined
+  const child = run.children.get(token.slice(partToken.length, token.lastIndexOf('/')))
+  return child?.where === 'any' && !child.completion ? child : undefined
+}
+
+/** Whether a delivery with this token answers a wait: it is no input, no abort and no letter. */
+export function answersWait(token: string): boolean {
+  return !/^(?:send|abort|part)\//u.test(token)
+}
+
+/** Whether a delivery with this token lets the run advance: the answer to a wait, or the letter of a child elsewhere. */
+export function isAwaited(state: SessionState, token: string): boolean {
+  return state.waits.has(token) || (!state.resolvedWaits.has(token) && partOfLetter(state.run, token) !== undefined)
+}
+
 /** The state of a run, from the logs of the runs above it. */
 export type ChildStatus =
-  | { readonly agent: string; readonly isPaused: boolean }
+  | { readonly agent: string; readonly isPaused: boolean; readonly log: string }
   /** The log of a child that must be read first. */
   | { readonly unread: string }
 
@@ -56,7 +90,7 @@ export function childStatusOf(
     if (!below) return { unread: child.log }
     const status = below.run?.status ?? 'running'
     if (status !== 'running' && status !== 'suspended') return undefined
-    if (to === child.callId) return { agent: child.agent, isPaused: status === 'suspended' }
+    if (to === child.callId) return { agent: child.agent, isPaused: status === 'suspended', log: child.log }
     at = below
   }
 }

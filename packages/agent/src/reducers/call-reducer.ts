@@ -5,7 +5,7 @@ import { labelOfResult } from '../messages/result-label.ts'
 import { callOf } from '../state/session-state.ts'
 import type { RunProgress, SessionState } from '../types/session-state.ts'
 import { abandonChildren } from './child-reducer.ts'
-import { recordCompositeAnswer, planNestedCall, waitsWithin } from './composite-reducer.ts'
+import { recordCompositeAnswer, planNestedCall, parkChildren, waitsWithin } from './composite-reducer.ts'
 import { appendMessage } from './message-reducer.ts'
 import { closeWaits } from './wait-reducer.ts'
 
@@ -41,6 +41,8 @@ export function applyCall(state: SessionState, run: RunProgress, entry: Extract<
       // The last answer may have been recorded while the entry was on its way.
       if (call.stage === 'started' || call.stage === 'resumable')
         call.stage = waitsWithin(state, run, call) ? 'parked' : 'resumable'
+      // A letter, too. The composite then looks once more.
+      if (parkChildren(run, call)) call.stage = 'resumable'
       break
     case 'settled':
       if (call.stage === 'settled') break

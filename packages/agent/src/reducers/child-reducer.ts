@@ -1,16 +1,16 @@
 import type { Entry, EntryOf } from '@provost/core'
 
 import { addBytes } from '../state/byte-count.ts'
-import { callOf } from '../state/session-state.ts'
+import { callOf, outermost } from '../state/session-state.ts'
 import { addReport } from '../state/usage.ts'
-import type { RunProgress, SessionState } from '../types/session-state.ts'
+import type { ChildState, RunProgress, SessionState } from '../types/session-state.ts'
 import { recordCompositeAnswer, resumeComposite } from './composite-reducer.ts'
 
 /** Applies the start, pause or end of a child. */
 export function applyChild(state: SessionState, run: RunProgress, entry: Extract<Entry, { type: 'child' }>): void {
   const { callId, log } = entry
   if (entry.op === 'spawned') {
-    const { parentCallId, agent, inputHash = '', grant, label, filter, with: given } = entry
+    const { parentCallId, agent, inputHash = '', grant, label, filter, with: given, where } = entry
     if (parentCallId === undefined || run.children.has(callId)) return
     const shared = { callId, parentCallId, log, agent: agent, inputHash, label }
     const crossed = { ...(filter && { filter }), ...(given && { with: given }) }
@@ -18,6 +18,10 @@ export function applyChild(state: SessionState, run: RunProgress, entry: Extract
       ...shared,
       ...crossed,
       ...(grant && { grant }),
+      ...(where && { where }),
+      letters: 0,
+      isCreated: false,
+      hasNews: false,
       status: 'running',
       waitAnswers: new Map(),
     })
@@ -63,6 +67,15 @@ export function answerChild(run: RunProgress, callId: string, entry: EntryOf<'re
   const composite = child && callOf(run, child.parentCallId)
   if (!child || !composite) return
   child.waitAnswers.set(entry.token, entry)
+  resumeComposite(run, composite)
+}
+
+/** Records a letter of a child elsewhere: the composite that spawned it reads its log. */
+export function applyLetter(run: RunProgress, child: ChildState): void {
+  child.letters++
+  const composite = callOf(run, child.parentCallId)
+  if (!composite) return
+  child.hasNews = outermost(run, composite).stage !== 'parked'
   resumeComposite(run, composite)
 }
 

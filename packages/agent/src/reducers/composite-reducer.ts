@@ -2,7 +2,7 @@ import type { EntryOf, Json, Label } from '@provost/core'
 import { joinLabels } from '@provost/core'
 
 import { callOf, outermost } from '../state/session-state.ts'
-import type { CallState, CompositeState, RunProgress, SessionState } from '../types/session-state.ts'
+import type { CallState, ChildState, CompositeState, RunProgress, SessionState } from '../types/session-state.ts'
 
 /** Adds a call that a composite makes. It carries the label of everything that the composite had received. */
 export function planNestedCall(run: RunProgress, entry: EntryOf<'call', 'planned'>): void {
@@ -52,7 +52,26 @@ export function waitsWithin({ waits }: SessionState, run: RunProgress, top: Call
     const call = owner === undefined ? undefined : callOf(run, owner)
     if (call && outermost(run, call) === top) return true
   }
-  return false
+  return childrenElsewhere(run, top).length > 0
+}
+
+/** Returns the open children elsewhere of a call of the model, and of the calls within it. */
+function childrenElsewhere(run: RunProgress, top: CallState): readonly ChildState[] {
+  return [...run.children.values()].filter(({ where, completion, parentCallId }) => {
+    const call = where === 'any' && !completion && callOf(run, parentCallId)
+    return call && outermost(run, call) === top
+  })
+}
+
+/** Parks the children elsewhere of a call. @returns whether one of them has written since the call was parked before. */
+export function parkChildren(run: RunProgress, top: CallState): boolean {
+  let isNew = false
+  for (const child of childrenElsewhere(run, top)) {
+    isNew ||= child.hasNews
+    child.hasNews = false
+    child.isCreated = true
+  }
+  return isNew
 }
 
 /** Resumes a parked composite that has received something it waits for. */

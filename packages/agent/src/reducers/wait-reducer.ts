@@ -1,10 +1,11 @@
 import type { ApprovalDecision, EntryOf } from '@provost/core'
 import { isRecord, toJson, untrustedLabel } from '@provost/core'
 
+import { partOfLetter } from '../messages/child-message.ts'
 import { readRemoteValue } from '../messages/remote-value.ts'
 import { callOf } from '../state/session-state.ts'
 import type { CallState, Delivered, RunProgress, SessionState } from '../types/session-state.ts'
-import { answerChild } from './child-reducer.ts'
+import { answerChild, applyLetter } from './child-reducer.ts'
 import { recordCompositeAnswer, resumeComposite } from './composite-reducer.ts'
 import { applyAnswer } from './message-reducer.ts'
 import { recordApproval } from './session-approvals.ts'
@@ -31,10 +32,12 @@ export function applyWait(state: SessionState, run: RunProgress, entry: EntryOf<
 
 /** Applies the answer to a wait, or another delivery. */
 export function applyResolved(state: SessionState, entry: EntryOf<'resolved'>): void {
+  const { run } = state
   const wait = state.waits.get(entry.token)
+  const sender = state.resolvedWaits.has(entry.token) ? undefined : partOfLetter(run, entry.token)
   state.waits.delete(entry.token)
   settleWait(state, entry.token, wait)
-  const { run } = state
+  if (run && sender) applyLetter(run, sender)
   if (!run || !wait) return
   if (wait.child) return answerChild(run, wait.child.callId, entry)
   if (run.unapprovedAnswer?.token === entry.token) {

@@ -78,3 +78,10 @@ export function nothingCompacts(sessionId: string, agent: string): ProvostError 
     },
   )
 }
+
+/** The error for input to the session of a child: only the run that spawned the child gives it input. */
+export function runElsewhere(id: string): ProvostError {
+  return new ProvostError('child-session', `Session ${id} is that of a child, which has one run.`, {
+    hint: 'Send input to the session that spawned it.',
+  })
+}

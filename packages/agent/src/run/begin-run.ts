@@ -30,7 +30,7 @@ export function startedRun(ctx: RunContext): NewEntry {
     type: 'run',
     op: 'started',
     // A child follows its parent, whose manifest names its tool.
-    manifest: parentRun ? agent.manifest : manifestOf(agent),
+    manifest: parentRun?.within ? agent.manifest : manifestOf(agent),
     ...(options.principal && { principal: options.principal }),
     ...(parentRun && { parent: { log: parentRun.parentLog, runId: parentRun.parents[0] ?? '' } }),
     ...(parentRun?.grant && { grant: parentRun.grant }),

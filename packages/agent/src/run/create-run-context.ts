@@ -35,7 +35,8 @@ export function createRunContext(
     parentRun,
     tree,
     inbox,
-  }: Pick<RunContext, 'eventBus' | 'log' | 'startRun' | 'parentRun' | 'tree' | 'inbox'>,
+    peers,
+  }: Pick<RunContext, 'eventBus' | 'log' | 'startRun' | 'parentRun' | 'tree' | 'inbox' | 'peers'>,
   secrets: SecretScope = entryAgent.secrets,
 ): RunContext {
   const active = activeAgent(entryAgent, logWriter.state)
@@ -78,6 +79,7 @@ export function createRunContext(
     log,
     startRun,
     parentRun,
+    peers,
     children,
     tree,
     reservations,

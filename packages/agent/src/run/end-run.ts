@@ -2,6 +2,7 @@ import type { NewEntry, RunResult } from '@provost/core'
 
 import { agentNamed } from '../handoff/active-agent.ts'
 import { runHooks } from '../hooks/run-hooks.ts'
+import { isAwaited } from '../messages/child-message.ts'
 import { runResult } from '../result/run-result.ts'
 import { nextDeadline } from '../state/wait-deadlines.ts'
 import type { Hooked } from '../types/hooks.ts'
@@ -29,15 +30,22 @@ export async function endRun(scope: RunContext, entries: readonly NewEntry[]): P
   return append([last])
 }
 
+/** Milliseconds after which another process reports the rest of a child that may run on any worker. */
+const reportMs = 2_000
+
 /** Adds what makes the session due again: the run's next deadline, and the last delivery that it has read. */
 function withWake({ state, inbox, parentRun }: RunContext, end: NewEntry): NewEntry {
-  if (parentRun || end.type !== 'run') return end
+  if (parentRun?.within || end.type !== 'run') return end
+  // If this process dies before the run above has its letter, another one sends it.
+  const isReported = parentRun !== undefined && (end.op === 'ended' || state.waits.size > 0)
+  const report = isReported ? state.clock.now() + reportMs : Number.POSITIVE_INFINITY
+  if (end.op === 'ended' && parentRun) return { ...end, due: report, seen: inbox.lastRead() }
   // An input that was read and not taken starts the next run, except after a failure.
   if (end.op === 'ended') return { ...end, seen: end.status === 'completed' ? inbox.lastTaken() : inbox.lastRead() }
   if (end.op !== 'suspended') return end
   // An answer may arrive after the run has decided to wait: this process resumes it, or another one if this one dies.
-  const isAnswered = [...inbox.answers.keys()].some((token) => state.waits.has(token))
-  const deadline = end.yielded || isAnswered ? state.clock.now() : nextDeadline(state)
+  const isAnswered = [...inbox.answers.keys()].some((token) => isAwaited(state, token))
+  const deadline = end.yielded || isAnswered ? state.clock.now() : Math.min(report, nextDeadline(state))
   return { ...end, ...(Number.isFinite(deadline) && { due: deadline }), seen: inbox.lastRead() }
 }
 

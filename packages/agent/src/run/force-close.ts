@@ -1,6 +1,7 @@
 import type { NewEntry } from '@provost/core'
 
 import { closeChildren } from '../children/close-children.ts'
+import { appendAborting } from '../children/part-session.ts'
 import { sourceOf } from '../control/failure-source.ts'
 import { parkedEntry } from '../entries/call-entries.ts'
 import { openCallEntries, openWaitEntries } from '../entries/closing-entries.ts'
@@ -86,7 +87,7 @@ async function closingEntries(
   // A call that only waits for the others of its step is no question.
   const waiting = held.some(({ stage }) => stage !== 'deferred') || nextAction(state) === 'wait'
   if (ending.status === 'aborted' && ctx.control.pendingPolicy === 'hold' && waiting) {
-    await append([...(await restEntries(ctx, held)), ...parkedEntries(state, held)])
+    await appendAborting(ctx, [...(await restEntries(ctx, held)), ...parkedEntries(state, held)], append)
     return [suspendedEntry(state)]
   }
   const failed = ending.status === 'failed' || (waiting && ctx.control.pendingPolicy === 'fail')
@@ -99,7 +100,7 @@ async function closingEntries(
     ...openWaitEntries(state),
     closingMessage(place, failed ? 'error' : 'aborted', ctx.partialMessage, info),
   ]
-  await append(entries)
+  await appendAborting(ctx, entries, append)
   const status = failed ? 'failed' : 'aborted'
   return [endedEntry(state, agent, status, info, place, failed ? sourceOf(ending) : undefined)]
 }
@@ -112,10 +113,17 @@ async function restEntries(ctx: RunContext, held: readonly CallState[]): Promise
   return [...entries, ...openCallEntries(ctx.state, held)]
 }
 
-/** Returns the entries that park composites. One whose wait is only in the log of a child is entered again instead. */
+/**
+ * Returns the entries that park composites. One whose wait is only in the log of a child, or that may not have created the
+ * session of a child elsewhere, is entered again instead.
+ */
 function parkedEntries(state: SessionState, held: readonly CallState[]): readonly NewEntry[] {
   const parks = ({ stage, part }: CallState): boolean =>
-    stage === 'started' && [...state.waits.keys()].some((token) => token.startsWith(`${part.callId}/`))
+    stage === 'started' &&
+    [...state.waits.keys()].some((token) => token.startsWith(`${part.callId}/`)) &&
+    [...(state.run?.children.values() ?? [])].every(
+      (child) => child.where !== 'any' || child.isCreated || !child.callId.startsWith(`${part.callId}/`),
+    )
   return held.filter(parks).map((call) => parkedEntry(state, call))
 }
 

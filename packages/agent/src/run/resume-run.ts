@@ -37,7 +37,7 @@ export async function prepareResume(
     })
   }
   checkTools(ctx.agent, state, run)
-  const change = ctx.parentRun ? undefined : changeSince(run.manifest, entryAgent)
+  const change = ctx.parentRun?.within ? undefined : changeSince(run.manifest, entryAgent)
   // A run that only ends needs no acceptance, and records none.
   if (change && ctx.control.isRequested) await unlessAborted(ctx.signal, new Promise(() => {}))
   else if (change) {

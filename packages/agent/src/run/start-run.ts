@@ -1,7 +1,8 @@
-import type { Entry, Input, RunResult } from '@provost/core'
+import type { Entry, Input, RunResult, SessionStore } from '@provost/core'
 import { ProvostError, SessionBusyError, isPromise, toErrorInfo, uuidv7, clockOf } from '@provost/core'
 
 import { awaitLease, childLease } from '../children/child-lease.ts'
+import { reportRest, sendLetter } from '../children/part-session.ts'
 import { detachCalls } from '../composite/active-calls.ts'
 import { createAbortControl, linkSignal } from '../control/abort-control.ts'
 import { isStoreAway, sourceOf, storeFailure } from '../control/failure-source.ts'
@@ -16,7 +17,7 @@ import { holdLease } from '../log/lease.ts'
 import { logSnapshot, readLog } from '../log/log-snapshot.ts'
 import { openLogWriter } from '../log/log-writer.ts'
 import { staleEdits } from '../log/session-log.ts'
-import { newSendToken } from '../messages/child-message.ts'
+import { answersWait, newSendToken } from '../messages/child-message.ts'
 import { messagesOf } from '../messages/read-input.ts'
 import { causeOf } from '../result/run-error.ts'
 import { runResult } from '../result/run-result.ts'
@@ -33,6 +34,7 @@ import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { AbortControl, InboxStart, RunContext, RunHandle, RunStart, SessionBinding } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 import type { ParentRun } from '../types/run-tree.ts'
+import type { SessionState } from '../types/session-state.ts'
 import type { UntypedRunOptions } from '../types/session.ts'
 import type { SendMode } from '../types/stream.ts'
 import { createRunContext } from './create-run-context.ts'
@@ -59,15 +61,16 @@ export function startRun<Output>(
   host?: SessionBinding<Output>,
   parentRun?: ParentRun,
 ): RunHandle<Output> {
+  const within = parentRun?.within
   const runId = parentRun?.runId ?? ('resume' in start ? start.resume.cursor.runId : uuidv7())
-  const eventBus = createEventBus(parentRun?.parents ?? noParents, parentRun?.parentEvents)
+  const eventBus = createEventBus(parentRun?.parents ?? noParents, within?.events)
   const events = watched ? eventBus.subscribe() : undefined
   const begun = 'resume' in start ? start.resume.cursor.sessionId : (options.sessionId ?? uuidv7())
   const sessionId = parentRun?.sessionId ?? begun
-  const snapshot = parentRun?.snapshot ?? host?.snapshot ?? logSnapshot(sessionId, clockOf(agent.store))
+  const snapshot = within?.snapshot ?? host?.snapshot ?? logSnapshot(sessionId, clockOf(agent.store))
   const fresh = !('resume' in start) && options.sessionId === undefined
   const inbox =
-    parentRun?.inbox ??
+    within?.inbox ??
     host?.inbox ??
     openInbox({
       store: agent.store,
@@ -126,6 +129,7 @@ async function perform<Output>(
   parentRun: ParentRun | undefined,
 ): Promise<RunResult<Output>> {
   const log = parentRun?.log ?? sessionId
+  const within = parentRun?.within
   const inTime = <T>(work: Promise<T>): Promise<T> => Promise.race([work, control.overdue])
   let leasing: Promise<Lease | undefined> | undefined
   let lease: Lease | undefined
@@ -141,7 +145,7 @@ async function perform<Output>(
     if (writing) await inTime(writing)
     // The owner of the lease reads its inbox once more after it has released the lease.
     if ('fromInbox' in start) await inTime(Promise.resolve(inbox.arriving()))
-    leasing = parentRun ? awaitLease(agent, log, control.signal) : holdLease(agent.store, log, agent.leaseMs)
+    leasing = within ? awaitLease(agent, log, control.signal) : holdLease(agent.store, log, agent.leaseMs)
     lease = await inTime(leasing.catch((thrown: unknown) => Promise.reject(storeFailure(thrown, 'lease'))))
     if (!lease) throw storeFailure(new SessionBusyError(sessionId), 'lease')
     const { store, name } = agent
@@ -151,34 +155,36 @@ async function perform<Output>(
         Promise.reject(storeFailure(thrown, 'read')),
       )
     const entries = fresh ? [] : await inTime(stored())
-    const tree = parentRun?.tree ?? host?.tree ?? createTree()
+    const tree = within?.tree ?? host?.tree ?? createTree()
     const { meter } = tree
-    if (!parentRun) meter.begin({ ...agent.byteLimits, ...byteLimitsIn(options) })
-    if ('resume' in start) tree.hasOpenEffects = true
+    if (!within) meter.begin({ ...agent.byteLimits, ...byteLimitsIn(options) })
+    // Other runs of its tree may have open effects, too.
+    if ('resume' in start || parentRun?.origin) tree.hasOpenEffects = true
+    const committed = followed(store, parentRun, snapshot.state)
     const logWriter = openLogWriter(
       {
         store,
         log,
         sessionId,
-        lease: parentRun ? childLease(lease, parentRun) : lease,
+        lease: within ? childLease(lease, within) : lease,
         eventBus,
         runId,
         agent: name,
         scrubber: secrets.scrubber,
         meter,
         handedOver: () => ctx?.updateAgent(),
-        ...(parentRun && { committed: (entry) => parentRun.committed(snapshot.state, entry) }),
+        ...(committed && { committed }),
         written: () => wakeWaiters(tree),
       },
       entries,
       snapshot,
     )
-    if (!parentRun) tree.effectSession = snapshot.state.forkedFrom ?? sessionId
-    const place = { eventBus, log, startRun, parentRun, tree, inbox }
+    if (!within) tree.effectSession = parentRun?.origin?.effectSession ?? snapshot.state.forkedFrom ?? sessionId
+    const place = { eventBus, log, startRun, parentRun, tree, inbox, peers: host?.peers }
     const { run } = logWriter.state
     if (run?.id === runId) meter.count(runId, run.bytes)
     ctx = createRunContext(agent, options, runId, sessionId, logWriter, pendingInputs, control, place, secrets)
-    ctx.observed = watched || parentRun?.canAsk === true
+    ctx.observed = watched || within?.canAsk === true
     ctx.tree.children.set(runId, ctx.children)
     ctx.tree.reservations.set(runId, ctx.reservations)
     const ready = agent.ready()
@@ -190,7 +196,7 @@ async function perform<Output>(
     unfollow = inbox.serve(readerOf(ctx, control))
     if (!fresh) await inTime(inbox.sync())
     // Awaited with the first step: the child may have been addressed before it began.
-    else if (parentRun && inbox.isShared) inbox.sync().catch(() => {})
+    else if (within && inbox.isShared) inbox.sync().catch(() => {})
     if (host && host.pendingEdits.length > 0) {
       const edits = host.pendingEdits.splice(0)
       if (entries.length > 0) throw staleEdits(sessionId)
@@ -204,12 +210,12 @@ async function perform<Output>(
     done = true
   } catch (thrown) {
     error = thrown
-    if (ctx) stalled = !(await within(close(ctx, causeOf(thrown, control))))
+    if (ctx) stalled = !(await withinClosing(close(ctx, causeOf(thrown, control))))
   } finally {
     unfollow?.()
     unlink?.()
     // Before the lease is released, so that the next driver finds it.
-    if (ctx && stalled && !parentRun && isLeftAborted(ctx)) await within(leaveAbort(ctx, inbox))
+    if (ctx && stalled && !within && isLeftAborted(ctx)) await withinClosing(leaveAbort(ctx, inbox))
     if (ctx) detachCalls(ctx)
     if (ctx) {
       ctx.tree.children.delete(runId)
@@ -217,12 +223,16 @@ async function perform<Output>(
       wakeWaiters(ctx.tree)
     }
     // The run ended or is suspended, so earlier takeovers no longer count against the session.
-    if (lease && lease.takeovers > 0 && ctx && ctx.state.run?.status !== 'running') await within(lease.steady())
-    if (lease) await within(lease.release())
+    if (lease && lease.takeovers > 0 && ctx && ctx.state.run?.status !== 'running') await withinClosing(lease.steady())
+    if (lease) await withinClosing(lease.release())
     // A lease that arrives too late is released for other processes.
     else leasing?.then((late) => late?.release()).catch(() => {})
+    if (ctx && parentRun?.origin && ctx.state.run?.status !== 'running')
+      await withinClosing(
+        reportRest({ store: agent.store, id: log, origin: parentRun.origin, state: ctx.state, seen: inbox.lastRead() }),
+      )
     // Other processes may have put input into the inbox while the session was busy.
-    if (host && ctx) await within(inbox.sync())
+    if (host && ctx) await withinClosing(inbox.sync())
   }
   const ids = { sessionId, runId }
   const thrown = error instanceof RunEnding ? error.thrown : error
@@ -230,6 +240,21 @@ async function perform<Output>(
   if (own.run?.id === runId && own.run.status !== 'running')
     return runResult<Output>(agent, own, { ...ids, thrown, ...(ctx && { children: ctx.tree.childLogs }) })
   return cutOffMessage(agent, ctx?.logWriter.seal().emit ?? unloggedFailure(agent, eventBus, ids), ids, own, error)
+}
+
+/** Returns what the run above has to know of each entry of a child. */
+function followed(
+  store: SessionStore,
+  parentRun: ParentRun | undefined,
+  state: SessionState,
+): ((entry: Entry) => void) | undefined {
+  const { within, origin } = parentRun ?? {}
+  if (within) return (entry) => within.committed(state, entry)
+  if (!origin) return undefined
+  return (entry) => {
+    // The run above lists the question, which is closed. If the letter is lost, the next one says so, too.
+    if (entry.type === 'resolved' && answersWait(entry.token)) sendLetter(store, origin, entry.offset).catch(() => {})
+  }
 }
 
 function readerOf(ctx: RunContext, control: AbortControl): InboxReader {
@@ -274,7 +299,7 @@ const closingMs = 1000
  *
  * @returns whether the work has ended.
  */
-function within(work: Promise<void>): Promise<boolean> {
+function withinClosing(work: Promise<void>): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, closingMs, false)
     const settled = (): void => {

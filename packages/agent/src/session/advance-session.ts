@@ -1,5 +1,6 @@
-import type { DueTime, Rest, RunResult, SessionStore, Timestamp } from '@provost/core'
+import type { DueTime, PartOrigin, Rest, RunResult, SessionStore, Timestamp } from '@provost/core'
 
+import { reportRest } from '../children/part-session.ts'
 import { firstInput } from '../inbox/drain.ts'
 import type { Recipient } from '../messages/read-input.ts'
 import { expiredWaits, nextDeadline } from '../state/wait-deadlines.ts'
@@ -16,6 +17,8 @@ export interface AdvanceSetup {
   readonly state: SessionState
   readonly runs: SessionRuns<unknown>
   readonly inbox: Inbox
+  /** Of the session of a child whose parent runs elsewhere. */
+  readonly origin: PartOrigin | undefined
 }
 
 /** Returns what a session does without news. */
@@ -29,7 +32,7 @@ export function restOf(state: SessionState, runs: Pick<SessionRuns<unknown>, 'ac
 
 /** Advances a session until it rests: see `session.advance()`. */
 export async function advanceSession(setup: AdvanceSetup): Promise<Rest> {
-  const { id, store, agent, state, runs, inbox } = setup
+  const { id, store, agent, state, runs, inbox, origin } = setup
   let result = await activeRuns(runs)
   let next: DueTime | undefined
   // Another process took the input of the run: what it left, and answers since, may be for this one.
@@ -41,11 +44,17 @@ export async function advanceSession(setup: AdvanceSetup): Promise<Rest> {
     if (!runs.activeRun()) {
       // A claim hides the session, and there is nothing to do.
       const rest = restOf(state, runs)
-      next = { ...deadlineOf(state), seen: seenAt(rest, inbox, agent), after: state.offset }
+      next = {
+        ...deadlineOf(state),
+        seen: seenAt(origin && state.run ? 'waits' : rest, inbox, agent),
+        after: state.offset,
+      }
       break
     }
     result = await activeRuns(runs)
   }
+  // The process whose run it was may have died before it did.
+  if (next && origin) await reportRest({ store, id, origin, state, seen: inbox.lastRead() })
   if (next) await store.setDue?.(id, next)
   else if (result?.status === 'failed') {
     const { code } = result.error

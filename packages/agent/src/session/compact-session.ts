@@ -117,6 +117,7 @@ async function compactSession(
       parentRun: undefined,
       tree: createTree(),
       inbox,
+      peers: undefined,
     })
     // Dynamic instructions are taken from the last run.
     const made = run && memos.get(`${run.id}/${name}/instructions`)

@@ -16,6 +16,8 @@ export interface Listeners {
   remove<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): void
   /** Whether there are event listeners. */
   hasListener(): boolean
+  /** Whether there are `tool.call` listeners. */
+  isJudging(): boolean
   /** Resolves when listeners have handled the questions of the run. Undefined if none is busy, and inside a listener. */
   answering(): Promise<unknown> | undefined
 }
@@ -105,6 +107,7 @@ export function createListeners(scrubber: Scrubber): Listeners {
       else hearing = without(hearing, (one) => one.type === type && one.listener === listener)
     },
     hasListener: () => hearing.length > 0,
+    isJudging: () => asked.length > 0,
     answering() {
       return busy.size === 0 || within.getStore() ? undefined : Promise.all(busy)
     },

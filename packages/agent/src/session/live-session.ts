@@ -11,7 +11,7 @@ import {
 import { createMessageEdits } from '../editing/message-edits.ts'
 import { hookTable } from '../hooks/hook-table.ts'
 import { abortToken, openInbox } from '../inbox/inbox.ts'
-import { sessionClosed, sessionOpen } from '../result/session-error.ts'
+import { runElsewhere, sessionClosed, sessionOpen } from '../result/session-error.ts'
 import { pendingWork } from '../state/next-action.ts'
 import { lastModel } from '../state/run-summary.ts'
 import { sessionCost, sessionUsage } from '../state/usage.ts'
@@ -19,6 +19,7 @@ import { nextDeadline } from '../state/wait-deadlines.ts'
 import type { Inbox } from '../types/inputs.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunHandle } from '../types/run-context.ts'
+import type { ParentRun } from '../types/run-tree.ts'
 import type { CompensateOptions, UntypedRunOptions, Session, SessionOptions } from '../types/session.ts'
 import { advanceSession, restOf } from './advance-session.ts'
 import { createBackground } from './background.ts'
@@ -39,6 +40,8 @@ export interface SessionSetup<Output> {
   /** The agent's own plan. The plan of the session may have more extensions. */
   readonly ownAgent: ResolvedAgent
   readonly options: SessionOptions & { readonly context?: unknown }
+  /** Of the session of a child: its parent runs elsewhere. */
+  readonly parentRun?: ParentRun | undefined
   /** Registers a run with the agent, which can abort all of its runs. */
   track(handle: RunHandle<Output>): void
   /** Undoes effects of the session. */
@@ -81,7 +84,12 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   const inbox = inboxOf(id, (token) => state.resolvedWaits.has(token))
   const background = createBackground()
   const writer = createWriter(store, id, agent.leaseMs, snapshot, scrubber, pendingEdits)
-  const { hasListener } = listeners
+  const { hasListener, isJudging } = listeners
+  const { parentRun } = setup
+  const peers = options.agents && {
+    agents: new Map(options.agents.map((one) => [one.name, one])),
+    isJudged: isJudging,
+  }
   const runs = createRuns<Output>({
     id,
     agent,
@@ -92,6 +100,8 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     background,
     writer,
     hasListener,
+    peers,
+    parentRun,
     track,
   })
   const sender = createSender({
@@ -116,6 +126,12 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     assertOpen()
     if (runs.activeRun()) throw sessionOpen(id, 'goes on')
     if (runs.openRun()) throw sessionOpen(id, 'waits')
+  }
+
+  /** A child has one run, which begins with the input of its parent. */
+  function assertTakesInput(): void {
+    assertOpen()
+    if (parentRun && !runs.activeRun() && !runs.openRun()) throw runElsewhere(id)
   }
 
   function start(input: Input, more: UntypedRunOptions, watched: boolean): RunHandle<Output> {
@@ -172,11 +188,12 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     },
 
     send(input, sending) {
-      assertOpen()
+      assertTakesInput()
       sender.send(input, sending)
     },
     async deliver(input, sending) {
-      assertOpen()
+      if (parentRun) await runs.refresh()
+      assertTakesInput()
       return sender.deliver(input, sending)
     },
 
@@ -192,7 +209,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     },
     async advance() {
       assertOpen()
-      return advanceSession({ id, store, agent, state, runs, inbox })
+      return advanceSession({ id, store, agent, state, runs, inbox, origin: parentRun?.origin })
     },
     yield() {
       if (runs.activeRun()) runs.pendingInputs().yielding = true
@@ -227,6 +244,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       checkOptions(forking, { at: true }, 'session.fork')
       const { at } = forking
       assertOpen()
+      if (parentRun) throw runElsewhere(id)
       // A fork copies the log, so pending edits are written first.
       if (!runs.activeRun() && pendingEdits.length > 0) await writer.write()
       const { sessionId } = await forkSession(store, id, at === undefined ? {} : { at })

@@ -4,16 +4,19 @@ import { dueDecisions } from '../entries/decision-entries.ts'
 import { firstInput } from '../inbox/drain.ts'
 import { createPendingInputs } from '../inbox/pending-inputs.ts'
 import { applyEntries, readLog } from '../log/log-snapshot.ts'
+import { isAwaited } from '../messages/child-message.ts'
 import { localState } from '../result/run-state-data.ts'
-import { nothingToResume } from '../result/session-error.ts'
+import { nothingToResume, runElsewhere } from '../result/session-error.ts'
 import { startRun } from '../run/start-run.ts'
 import { expiredWaits, nextDeadline, timerMs } from '../state/wait-deadlines.ts'
+import { budgetExceeded } from '../tree/budget-extension.ts'
+import { grantTimer } from '../tree/grant-timer.ts'
 import { createTree } from '../tree/run-tree.ts'
 import type { Inbox, PendingInputs } from '../types/inputs.ts'
 import type { LogSnapshot } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
-import type { InboxStart, RunHandle, RunStart, SessionBinding } from '../types/run-context.ts'
-import type { RunTree } from '../types/run-tree.ts'
+import type { InboxStart, Peers, RunHandle, RunStart, SessionBinding } from '../types/run-context.ts'
+import type { ParentRun, RunTree } from '../types/run-tree.ts'
 import type { RunProgress } from '../types/session-state.ts'
 import type { UntypedRunOptions } from '../types/session.ts'
 import type { Background } from './background.ts'
@@ -62,6 +65,10 @@ export interface RunsSetup<Output> {
   readonly background: Background
   readonly writer: SessionWriter
   hasListener(): boolean
+  /** Absent in a session whose children run in its process. */
+  readonly peers: Peers | undefined
+  /** Of the session of a child: its parent runs elsewhere. */
+  readonly parentRun: ParentRun | undefined
   track(handle: RunHandle<Output>): void
 }
 
@@ -70,7 +77,7 @@ const busyMs = 1000
 
 /** Creates the runs of a session object, with no active run. */
 export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output> {
-  const { id, agent, snapshot, inbox, pendingEdits, background, writer, hasListener, track } = setup
+  const { id, agent, snapshot, inbox, pendingEdits, background, writer, hasListener, track, peers, parentRun } = setup
   const { state } = snapshot
   const { clock } = state
   let pendingInputs = createPendingInputs()
@@ -92,6 +99,7 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     watched: boolean,
     isAutomatic = false,
   ): RunHandle<Output> {
+    if (parentRun && !('resume' in begin) && (state.run || !('fromInbox' in begin))) throw runElsewhere(id)
     alarm?.cancel()
     pendingInputs = createPendingInputs(pendingInputs)
     tree = createTree()
@@ -103,9 +111,21 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
       pendingEdits,
       ready: writer.underway,
       hasListener,
+      peers,
       settle,
     }
-    const handle = startRun<Output>(agent, begin, { ...setup.options, ...options, sessionId: id }, watched, host)
+    const handle = startRun<Output>(
+      agent,
+      begin,
+      { ...setup.options, ...options, sessionId: id },
+      watched,
+      host,
+      parentRun,
+    )
+    const timer = grantTimer(parentRun?.grant, state, (ms) =>
+      handle.fail({ code: budgetExceeded, message: `The grant of ${ms} ms is used up.` }),
+    )
+    if (timer) void handle.ended.then(() => timer.cancel())
     underway = { handle, isAutomatic }
     track(handle)
     return handle
@@ -148,6 +168,8 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
   }
 
   function startFromInbox(options: UntypedRunOptions = {}): void {
+    // A child has one run.
+    if (parentRun && state.run) return
     start({ fromInbox: true }, options, false, true)
   }
 
@@ -156,7 +178,7 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
   }
 
   function hasDueWork(): boolean {
-    for (const token of inbox.answers.keys()) if (state.waits.has(token)) return true
+    for (const token of inbox.answers.keys()) if (isAwaited(state, token)) return true
     return pendingInputs.decisions.some((decisions) => dueDecisions(state, decisions).due !== undefined)
   }
 

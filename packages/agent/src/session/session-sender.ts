@@ -4,7 +4,15 @@ import { toJson } from '@provost/core'
 import { checkDeliverOptions, checkSendOptions } from '../definition/known-options.ts'
 import { readLog } from '../log/log-snapshot.ts'
 import type { ChildStatus } from '../messages/child-message.ts'
-import { childLog, childStatusOf, isRunId, newSendToken, sendToken } from '../messages/child-message.ts'
+import {
+  childLog,
+  childStatusOf,
+  childToward,
+  isPart,
+  isRunId,
+  newSendToken,
+  sendToken,
+} from '../messages/child-message.ts'
 import type { Recipient } from '../messages/read-input.ts'
 import { messagesOf } from '../messages/read-input.ts'
 import { foldLog } from '../reducers/reducer.ts'
@@ -61,7 +69,12 @@ export function createSender({
     const tree = runs.tree()
     const found = childStatusOf(state, to, tree.childLogs)
     if (!found) throw unknownRun(id, to)
-    const own = tree.inboxes.get(to) ?? inboxOf(childLog(id, to))
+    // The log of a child elsewhere says where its own children are.
+    if ('unread' in found && isPart(found.unread)) {
+      background.watch(deliverBelow(input, to, mode, token, signal))
+      return
+    }
+    const own = tree.inboxes.get(to) ?? inboxOf('log' in found ? found.log : childLog(id, to))
     background.watch(own.send(token, { ...childInput(input, mode, token, found), signal }))
   }
 
@@ -76,8 +89,9 @@ export function createSender({
     await runs.refresh()
     const open = runs.activeRun() ? state.run : runs.openRun()
     if (open?.id === to) return inbox.send(token, { mode, input: messagesOf(input, token, agent) })
-    const log = childLog(id, to)
     const found = open && (await findBelow(store, state, to))
+    const child = childToward(open, to)
+    const log = found?.log ?? (child?.callId === to ? child.log : childLog(id, to))
     if (!found && (await hasTaken(log, token))) return 'duplicate'
     if (!found) throw unknownRun(id, to)
     if (signal?.aborted) return 'accepted'

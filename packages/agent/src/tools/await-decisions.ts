@@ -5,7 +5,8 @@ import { report } from '../control/report.ts'
 import { checkDecisions } from '../definition/known-options.ts'
 import { rowDecisions, unknownRow } from '../entries/batch-decision.ts'
 import { deliveredDecisions, dueDecisions, unknownWait } from '../entries/decision-entries.ts'
-import { expiredEntry } from '../entries/wait-entries.ts'
+import { expiredEntry, takeLetters } from '../entries/wait-entries.ts'
+import { isAwaited } from '../messages/child-message.ts'
 import { waitExpired } from '../result/session-error.ts'
 import { expiredWaits, nextDeadline, timerMs } from '../state/wait-deadlines.ts'
 import type { RunContext } from '../types/run-context.ts'
@@ -26,6 +27,11 @@ export async function decisionsOn(
   if (inbox.isShared && (!hasDue(ctx) || expiredWaits(state).length > 0)) {
     await inbox.arriving()
     await inbox.sync()
+  }
+  const letters = takeLetters(state, inbox.answers)
+  if (letters.length > 0) {
+    await ctx.logWriter.append(letters)
+    return {}
   }
   const delivered = deliveredDecisions(state, inbox.answers)
   if (delivered) return delivered
@@ -81,7 +87,7 @@ function answered({ inbox, pendingInputs }: RunContext, { token, callId, batch }
 
 /** Whether a decision on an open wait has arrived. */
 function hasDue({ inbox, state, pendingInputs }: RunContext): boolean {
-  for (const token of inbox.answers.keys()) if (state.waits.has(token)) return true
+  for (const token of inbox.answers.keys()) if (isAwaited(state, token)) return true
   return pendingInputs.decisions.some((decisions) => dueDecisions(state, decisions).due !== undefined)
 }
 

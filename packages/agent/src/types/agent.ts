@@ -183,7 +183,10 @@ export type HandedTo<H extends readonly HandoffTarget[]> = H[number] extends inf
   : never
 
 /** How an agent is offered to other agents. */
-export interface ToToolOptions extends Pick<SpawnOptions, 'secrets' | 'inheritSecrets' | 'inputFilter'> {
+export interface ToToolOptions extends Pick<
+  SpawnOptions,
+  'secrets' | 'inheritSecrets' | 'inputFilter' | 'grant' | 'where'
+> {
   readonly name: string
   readonly description: string
   /** Shows the caller's model every turn of the child; otherwise it reads only the answer. Default false. */
@@ -315,7 +318,8 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
    * Opens a session from the store by reading its log. A suspended or interrupted run resumes with `session.resume()`
    * or with the first decision.
    *
-   * @throws ProvostError `unknown-session`, `wrong-agent`, `session-quarantined`
+   * @throws ProvostError `unknown-session`, `wrong-agent`, `session-quarantined`; for the session of a child that may run on
+   *   any worker `agent-not-served` without the option `agents`, and `missing-extension`
    */
   resumeSession(id: string, ...options: With<SessionOptions, App>): Promise<Session<Output, App>>
   /**

@@ -10,6 +10,7 @@ import type {
   OnBatch,
   RunResult,
   RunState,
+  Spawnable,
   ViewTrigger,
 } from '@provost/core'
 import type { Prompt } from '@provost/provider'
@@ -74,6 +75,13 @@ export interface RunHandle<Output> extends AgentStream<Output> {
   fail(error: ErrorInfo): void
 }
 
+/** The agents that any process with this store can run. */
+export interface Peers {
+  readonly agents: ReadonlyMap<string, Spawnable>
+  /** Whether functions of this process decide on calls of the whole tree. */
+  isJudged(): boolean
+}
+
 /** State that a session object shares with its runs, so that each entry is read once. */
 export interface SessionBinding<Output> {
   readonly snapshot: LogSnapshot
@@ -82,6 +90,7 @@ export interface SessionBinding<Output> {
   readonly tree: RunTree
   /** Entries to write before the run; the run removes them. */
   readonly pendingEdits: NewEntry[]
+  readonly peers?: Peers | undefined
   /** Resolves when the session's own writes are done: they need the same lease. */
   ready(): Promise<void> | undefined
   /** Whether the session has a listener. */
@@ -154,6 +163,8 @@ export interface RunContext {
   readonly log: string
   /** For a child: the run that spawned it. */
   readonly parentRun: ParentRun | undefined
+  /** Present in a session whose children may run on any worker. */
+  readonly peers: Peers | undefined
   /** Active children in this process, by run id. */
   readonly children: Map<string, ActiveChild>
   readonly tree: RunTree

@@ -1,4 +1,4 @@
-import type { Entry, Grant, Label, Message, Spending } from '@provost/core'
+import type { Entry, Grant, Label, Message, PartOrigin, Spending } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 
 import type { Inbox } from './inputs.ts'
@@ -78,12 +78,12 @@ export interface RunTree {
   hasOpenEffects: boolean
 }
 
-/** What a child's run has of its parent. */
+/** What a child's run has of its parent, in whatever process that is. */
 export interface ParentRun {
   /** Id of the child's run. */
   readonly runId: string
   readonly log: string
-  /** Id of the session that the whole tree belongs to. */
+  /** Id of the session that the run belongs to: that of the whole tree, or its own if it may run on any worker. */
   readonly sessionId: string
   readonly rootId: string
   /** Run ids from the run above up to the root. */
@@ -92,22 +92,30 @@ export interface ParentRun {
   readonly grant?: Grant
   /** Label of everything that the parent had received. */
   readonly label: Label
-  /** Receives the child's events as well. */
-  readonly parentEvents: EventBus
   /** Secrets that its tools may receive; all runs of the tree share one scrubber. */
   readonly secrets: SecretScope
-  /** The child's log, as far as it is known. */
-  readonly snapshot: LogSnapshot
-  readonly inbox: Inbox
-  /** Whether questions of the child's tools can be answered. */
-  readonly canAsk: boolean
-  readonly tree: RunTree
   /** The human's own messages. */
   userMessages(): readonly Message[]
   /** What remains of the grants above. */
   remaining(): Grant | undefined
   /** Number of handoffs of the runs above that have led here. */
   handoffs(): number
+  /** The parent in this process; absent for a child that may run on any worker. */
+  readonly within?: ParentHere
+  /** Of a child that may run on any worker. */
+  readonly origin?: PartOrigin
+}
+
+/** What a child's run has of a parent in the same process. */
+export interface ParentHere {
+  /** Receives the child's events as well. */
+  readonly events: EventBus
+  /** The child's log, as far as it is known. */
+  readonly snapshot: LogSnapshot
+  readonly inbox: Inbox
+  /** Whether questions of the child's tools can be answered. */
+  readonly canAsk: boolean
+  readonly tree: RunTree
   /** Checks that this process still owns the logs above. */
   confirm(): Promise<void> | undefined
   /** Reports a complete step of the child, which resets the takeover count of the session. */

@@ -50,6 +50,14 @@ export interface ChildState {
   /** The filter of the caller's history, and the messages of a hook that replace the whole input. */
   readonly filter?: FilterDescriptor
   readonly with?: readonly Message[]
+  /** It is a session of its own, with its log as the id. */
+  readonly where?: 'any'
+  /** Number of its letters that the log records. */
+  letters: number
+  /** Its session was created: its composite has parked since it was spawned. */
+  isCreated: boolean
+  /** A letter came while its composite was not parked. */
+  hasNews: boolean
   status: 'running' | RunStatus
   /** Usage that is not counted with the run yet. */
   usage?: UsageReport

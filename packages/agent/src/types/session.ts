@@ -102,6 +102,11 @@ export interface SessionOptions {
    * govern fan-outs and evaluator-optimizers for it. They are not stored: pass them again when resuming.
    */
   readonly extensions?: readonly Extension[] | undefined
+  /**
+   * The agents that each process with the store can run. With them, children with `where: 'any'` become sessions of their
+   * own. A server and a worker give theirs. Default: children run in this process.
+   */
+  readonly agents?: readonly Spawnable[] | undefined
 }
 
 /** A listener for each type of event. */
@@ -226,8 +231,8 @@ export interface Session<Output = string, App = unknown> {
    * @param options.signal withdraws the input while it has not entered, and aborts the run that it started.
    * @param options.to id of the target run: the run in progress (default), or a child of it at any depth. A child that
    * waits reads it when it would end.
-   * @throws ProvostError `session-closed`, `invalid-input`; `unknown-run` if no such child is active (if the session
-   * runs elsewhere, `waitForIdle` reports it)
+   * @throws ProvostError `session-closed`, `invalid-input`; `child-session` for the session of a child that has no run in
+   * progress; `unknown-run` if no such child is active (if the session runs elsewhere, `waitForIdle` reports it)
    */
   send(
     input: Input,
@@ -243,7 +248,7 @@ export interface Session<Output = string, App = unknown> {
    * @param options.data JSON for extensions, stored with the input. The run that takes the input records it in the same
    * append: its entry `resolved` has the value `{ data }`, which a fold reads. Not for a child run.
    * @returns `duplicate` if the key is known.
-   * @throws ProvostError `session-closed`, `invalid-input`, `invalid-option`, `unknown-run`
+   * @throws ProvostError `session-closed`, `invalid-input`, `invalid-option`, `child-session`, `unknown-run`
    */
   deliver(
     input: Input,

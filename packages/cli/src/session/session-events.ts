@@ -1,5 +1,6 @@
 import { logEvents } from '@provost/agent'
 import type { AgentEvent, Entry, SessionStore } from '@provost/core'
+import { parentLogOf } from '@provost/sessions'
 
 import { entriesOf } from './recorded-session.ts'
 
@@ -26,15 +27,11 @@ export async function* sessionEvents(
         seen.add(entry.log)
         const child = await entriesOf(store, entry.log)
         // An entry may name a separate session as its child.
-        if (isChildOf(child[0], log)) yield* eventsOf(entry.log, child, [entry.runId, ...parents])
+        if (parentLogOf(child[0]) === log) yield* eventsOf(entry.log, child, [entry.runId, ...parents])
       }
     }
     for (const { event } of events.end()) yield event
   }
 
   yield* eventsOf(sessionId, entries, [])
-}
-
-function isChildOf(first: Entry | undefined, parent: string): boolean {
-  return first?.type === 'run' && first.op === 'started' && first.parent?.log === parent
 }

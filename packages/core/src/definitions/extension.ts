@@ -51,6 +51,12 @@ export interface ExtensionOptions<App = unknown> {
    * asks all the same counts as a hook that throws.
    */
   readonly asks?: false
+  /**
+   * `true` promises that the hooks decide by the log of their own run and by `ctx`, also in a child that runs in another
+   * process: they need no state of the runs above it. A child does not run elsewhere under a tree-scoped extension without
+   * this promise. An observer needs none.
+   */
+  readonly portable?: true
   readonly tools?: readonly Tool<never, unknown, App>[]
   readonly skills?: readonly Skill[]
   /** Runs once for each agent, before its first run. */
@@ -69,6 +75,7 @@ export interface Extension<App = never> extends NeedsContext<App> {
   readonly scope: 'agent' | 'tree'
   readonly observer?: true
   readonly asks?: false
+  readonly portable?: true
   readonly tools: readonly Tool[]
   readonly skills: readonly Skill[]
   readonly init?: (agent: { readonly name: string; readonly tools: readonly ToolInfo[] }) => unknown
@@ -81,6 +88,7 @@ const extensionKeys = {
   scope: true,
   observer: true,
   asks: true,
+  portable: true,
   tools: true,
   skills: true,
   init: true,
@@ -104,7 +112,18 @@ const movedKeys = Object.fromEntries(Object.keys(hookNames).map((hook) => [hook,
  */
 export function defineExtension<App = unknown>(options: ExtensionOptions<App>): Extension<Stated<App>> {
   checkOptions(options, extensionKeys, 'defineExtension', movedKeys)
-  const { name, scope = 'agent', observer, asks, tools = [], skills = [], init, watches, hooks = {} } = options
+  const {
+    name,
+    scope = 'agent',
+    observer,
+    asks,
+    portable,
+    tools = [],
+    skills = [],
+    init,
+    watches,
+    hooks = {},
+  } = options
   if (scope !== 'agent' && scope !== 'tree') {
     throw new ProvostError('invalid-extension', `Extension ${name} has an unknown scope: ${JSON.stringify(scope)}.`, {
       hint: "Give 'agent' or 'tree'.",
@@ -126,6 +145,7 @@ export function defineExtension<App = unknown>(options: ExtensionOptions<App>): 
     scope,
     ...(observer && { observer }),
     ...(asks === false && { asks }),
+    ...(portable && { portable }),
     tools,
     skills,
     ...(init && { init }),

@@ -1,4 +1,4 @@
-import type { FanOut, FanOutResult, Spawnable } from '../hooks/fan-out.ts'
+import type { ChildPlace, FanOut, FanOutResult, Spawnable } from '../hooks/fan-out.ts'
 import type { EmittedByExtensions } from '../hooks/hook-context.ts'
 import type { EventPayloads } from '../log/event.ts'
 import type { RunResult } from '../log/run.ts'
@@ -87,7 +87,7 @@ export interface CompositeOps {
    * @param options.key unique in this call.
    * @param options.grant what the child may use, within what is left here. Default: all that is left.
    * @throws ProvostError `replay-diverged` where the key was used with another agent or other input; `invalid-input`;
-   *   `invalid-budget`; `too-deep`
+   *   `invalid-budget`; `too-deep`; with `where: 'any'` also `agent-not-served` and `not-portable`
    *
    * @example
    * const { status, output } = await ctx.spawn(researcher, 'Who owns example.org?', { key: 'owner', grant: { tokens: 20_000 } })
@@ -143,6 +143,12 @@ export interface SpawnOptions {
   readonly inputFilter?: FilterDescriptor
   /** Passes on all messages of the child, not only its answer: `handoff` hooks check all of them. Default false. */
   readonly exposeTurns?: boolean
+  /**
+   * `any`: in a session that a server or a worker runs, the child becomes a session of its own, which any of these processes
+   * may run. This run rests meanwhile. Elsewhere, and below a child of the same process, it runs `here`. Needs a `grant`.
+   * Default `here`.
+   */
+  readonly where?: ChildPlace
 }
 
 /** What a composite waits for. */

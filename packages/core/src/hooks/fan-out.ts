@@ -13,6 +13,9 @@ export interface Spawnable<out Output = unknown> {
   readonly '~output'?: Output
 }
 
+/** Where a child may run: in the process of its parent, or on any worker of the store. */
+export type ChildPlace = 'here' | 'any'
+
 /** A child of a fan-out: an agent, or a function of this process. */
 export type FanOutChild =
   | {
@@ -51,6 +54,11 @@ export interface FanOut<T = string> {
   readonly perBudget?: Omit<Grant, 'steps'>
   /** How many children run at once. Children that wait for an answer from outside do not count. Default 4. */
   readonly maxConcurrentChildren?: number
+  /**
+   * `any`: the children may run on any worker, as `where` of `SpawnOptions` says. All of them begin at once, and workers
+   * run as many as they have room for. Needs `perBudget`, and agents as children. Default `here`.
+   */
+  readonly where?: ChildPlace
 }
 
 /** The result of one child of a fan-out. */

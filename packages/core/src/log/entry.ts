@@ -102,6 +102,8 @@ export type EntryBody =
       output?: Json
       error?: ErrorInfo
       source?: ErrorSource
+      /** Of a child that runs elsewhere: when its end has to be reported again. */
+      due?: Timestamp
       /** As in `suspended`. */
       seen?: string
     }
@@ -220,6 +222,8 @@ export type EntryBody =
       parentCallId?: string
       log: string
       agent: string
+      /** It is a session of its own: `log` is its id, and any process runs it. */
+      where?: 'any'
       /** Hash of the input: the same key must come with the same input. */
       inputHash?: string
       grant?: Grant

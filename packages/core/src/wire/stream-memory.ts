@@ -194,7 +194,7 @@ export function lastAnswer(messages: readonly Message[]): string {
   return answer ? textOf(answer) : ''
 }
 
-const childLog = /\/child\/([0-9a-f]{12})[0-9a-f]{20}$/u
+const childLog = /\/(?:child|part)\/([0-9a-f]{12})[0-9a-f]{20}$/u
 
 /** Returns the name of a child's log in the id of a frame; undefined for a log that is not a child's. */
 export function childKey(log: string): string | undefined {

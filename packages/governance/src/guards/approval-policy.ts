@@ -22,6 +22,7 @@ export function approvalPolicy(
   return defineExtension({
     name: 'approval-policy',
     scope: 'tree',
+    portable: true,
     hooks: {
       async 'tool.call'(call, ctx) {
         const answer: unknown = await decide(call, ctx)

@@ -37,6 +37,7 @@ export function mergeGuard(options: MergeGuardOptions = {}): Extension<unknown> 
   return defineExtension({
     name: 'merge-guard',
     scope: 'tree',
+    portable: true,
     hooks: {
       async merge(children, ctx) {
         const done = children.filter(({ status }) => status === 'completed')

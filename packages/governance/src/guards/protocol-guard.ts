@@ -56,6 +56,7 @@ export function protocolGuard(options: ProtocolGuardOptions = {}): Extension<unk
   return defineExtension({
     name: 'protocol-guard',
     scope: 'tree',
+    portable: true,
     asks: false,
     hooks: {
       async 'tool.call'(call, ctx) {

@@ -60,6 +60,7 @@ export function sanitizeInbound(options: SanitizeInboundOptions): Extension<unkn
   return defineExtension({
     name: 'sanitize-inbound',
     scope: 'tree',
+    portable: true,
     hooks: {
       async 'tool.result'(result, ctx) {
         const own = result.tool.sanitize ?? true

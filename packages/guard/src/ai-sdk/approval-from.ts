@@ -39,6 +39,7 @@ export function approvalFrom(approval: ToolApproval, options: ApprovalFromOption
   return defineExtension({
     name,
     scope: 'tree',
+    portable: true,
     hooks: {
       async 'tool.call'({ callId, tool, input }, ctx) {
         // A human has answered the question; what is denied stays denied.

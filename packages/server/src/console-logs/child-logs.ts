@@ -1,4 +1,5 @@
 import type { Entry, SessionStore } from '@provost/core'
+import { parentLogOf } from '@provost/sessions'
 
 import { HttpError } from '../http/http-error.ts'
 import { auditLogOf } from '../sessions/ownership.ts'
@@ -23,9 +24,9 @@ export async function checkLog(store: SessionStore, sessionId: string, log: stri
   let name = log
   for (let depth = 0; name !== sessionId; depth++) {
     const first = depth < deepest ? await entryAfter(store, name, 0) : undefined
-    const parent = first?.type === 'run' && first.op === 'started' ? first.parent : undefined
-    if (!parent) throw unknownLog(sessionId, log)
-    name = parent.log
+    const parent = parentLogOf(first)
+    if (parent === undefined) throw unknownLog(sessionId, log)
+    name = parent
   }
   return log
 }

@@ -1,4 +1,5 @@
 import type { Entry, SessionStore } from '@provost/core'
+import { parentLogOf } from '@provost/sessions'
 
 /** An entry with the name of its log. */
 export interface WalkedEntry {
@@ -35,5 +36,5 @@ export async function* walkLogs(store: SessionStore, sessionId: string): AsyncGe
 
 /** Whether the first entry of a log makes it the log of a child. */
 export function isChild(entry: Entry): boolean {
-  return entry.type === 'run' && entry.op === 'started' && entry.parent !== undefined
+  return parentLogOf(entry) !== undefined
 }

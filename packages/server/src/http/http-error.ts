@@ -20,6 +20,8 @@ const statuses: Readonly<Record<string, number>> = {
   'session-busy': 409,
   'session-exists': 409,
   'session-open': 409,
+  'child-session': 409,
+  'agent-not-served': 409,
   'session-closed': 409,
   'session-quarantined': 409,
   'already-decided': 409,

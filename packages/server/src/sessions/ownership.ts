@@ -28,8 +28,8 @@ export async function ownership(store: SessionStore, id: string): Promise<Owners
       const { agent, principal } = createdIn(claim)
       found = { agent, principal, tools: [] }
     } else if (entry.type === 'run' && entry.op === 'started') {
-      // The log of a child is not a session.
-      if (entry.parent) return undefined
+      // The log of a child is not a session, unless it was created as one.
+      if (entry.parent && !found) return undefined
       found ??= { agent: entry.manifest.agent, principal: entry.principal, tools: [] }
     } else if (found && entry.type === 'ext' && entry.name === serverExtension && entry.key === toolsKey) {
       return { ...found, tools: loggedTools(entry.data) }

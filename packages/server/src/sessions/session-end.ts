@@ -32,11 +32,21 @@ export async function hasNews(store: SessionStore, id: string, waits: ReadonlyMa
   return false
 }
 
+/** Whether a run rests while children of it work elsewhere: it goes on when they have ended. */
+export function worksElsewhere({ run, waits }: SessionState): boolean {
+  if (run?.status !== 'suspended') return false
+  const waiting = new Set([...waits.values()].map(({ child }) => child?.callId))
+  return [...run.children.values()].some(
+    ({ where, completion, callId }) => where === 'any' && !completion && !waiting.has(callId),
+  )
+}
+
 /** Returns whether nothing has happened since a reader received `execute_complete`, and nothing is about to. */
 export async function isOver(store: SessionStore, id: string, { root, isComplete }: Cursor): Promise<boolean> {
   if (!isComplete) return false
   const { state, last } = await foldSession(store, id)
   if (compare(last.root, root) > 0 || state.run?.status === 'running' || state.run?.yielded) return false
+  if (worksElsewhere(state)) return false
   return !(await hasNews(store, id, state.waits))
 }
 

@@ -161,7 +161,7 @@ export function createSessionHost(
   /** @param principal absent for a session without a principal, whose runs have none either. */
   async function openingOf(principal: Principal | undefined): Promise<Opened> {
     const app = context && { context: await context(principal ?? localPrincipal) }
-    return { store, ...(principal && { principal }), ...app }
+    return { store, agents, ...(principal && { principal }), ...app }
   }
 
   /**

@@ -11,7 +11,7 @@ import { createReaderQueue } from '../stream/reader-queue.ts'
 import type { ExecuteComplete } from './completion.ts'
 import { completionOf, completionOfResult } from './completion.ts'
 import type { LiveSession, WatchedSession } from './live-session.ts'
-import { hasNews } from './session-end.ts'
+import { hasNews, worksElsewhere } from './session-end.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionTree } from './session-tree.ts'
 import { sessionTree } from './session-tree.ts'
@@ -78,8 +78,8 @@ export function readRun(
       }
       if (signal.aborted) return undefined
       const settled = await result
-      // The run made room for others, and goes on here or elsewhere.
-      if (ending?.pending && live.session.rest !== 'waits' && isEmpty(ending.pending)) {
+      // The run made room for others, or waits for children elsewhere, and goes on here or elsewhere.
+      if (ending?.pending && isEmpty(ending.pending)) {
         stop()
         return yield* followSession(reading, place.cursor)
       }
@@ -158,10 +158,11 @@ export async function* followSession(reading: Reading, after: Cursor, following:
         yield sent
       }
       const { run, waits } = tree.state
-      const open =
+      const isDue =
         run?.status === 'running' ||
         (run?.status === 'suspended' && (run.yielded || (await hasNews(store, live.id, waits))))
-      if (!open && live.session.status !== 'running') {
+      const isRunning = run?.status === 'running' || worksElsewhere(tree.state)
+      if (!isDue && !isRunning && live.session.status !== 'running') {
         if (stays) {
           await watching.next(lookMs)
           if (signal.aborted) return undefined
@@ -170,13 +171,13 @@ export async function* followSession(reading: Reading, after: Cursor, following:
         const { end } = tree
         return completionOf(live.id, end?.runId === run?.id ? end : undefined, pendingWork(tree.state))
       }
-      if (live.agent && live.session.status !== 'running' && performance.now() >= lookAt) {
+      if (live.agent && isDue && live.session.status !== 'running' && performance.now() >= lookAt) {
         await host.recover(live)
         lookAt = performance.now() + lookMs
       }
       if (live.session.status !== 'running') {
         const hinted = await watching.next(store.transient ? waitMs : lookMs)
-        waitMs = hinted ? soonMs : Math.min(run?.status === 'running' ? silentMs : lookMs, waitMs * 2)
+        waitMs = hinted ? soonMs : Math.min(isRunning ? silentMs : lookMs, waitMs * 2)
       }
       if (signal.aborted) return undefined
     }

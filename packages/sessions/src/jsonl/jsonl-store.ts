@@ -7,7 +7,7 @@ import { checkedStore, checkChoice, checkOptions, checkArguments, clockOf, Provo
 
 import { blobHash, freshBlobs, hashesIn, isHash } from '../kit/blob-mentions.ts'
 import { mustBeDurable } from '../kit/durable-entry.ts'
-import { ownedLogMarks, ownedLogs } from '../kit/owned-logs.ts'
+import { ownedLogMarks, ownedLogs, staysAlone } from '../kit/owned-logs.ts'
 import { selectSessions, sessionInfo } from '../kit/session-info.ts'
 import { sessionErased, storeClosed } from '../kit/store-error.ts'
 import { createWatchers } from '../kit/store-watchers.ts'
@@ -137,7 +137,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
     for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
       const path = folder.logPath(name)
       // An entry may name a separate session as its child: that session is not deleted.
-      if (existsSync(path) && (name === sessionId || !(await readInfo(path)))) {
+      if (existsSync(path) && (!staysAlone(name, sessionId) || !(await readInfo(path)))) {
         for await (const line of linesOf(path)) {
           for (const hash of hashesIn(line)) if (existsSync(folder.blobPath(hash))) mentioned.add(hash)
           if (ownedLogMarks.some((mark) => line.includes(mark))) doomed.push(...ownedLogs(readEntry(line)))

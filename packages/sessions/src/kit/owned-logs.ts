@@ -6,7 +6,7 @@ export const ownedLogMarks = ['"type":"child"', '"name":"progress"'] as const
 
 /**
  * Returns the logs that are deleted with the log of an entry: children's logs, and the artifact log of its run. An entry
- * may name a separate session, which stays: `delete` skips a log other than its own that `sessionInfo` lists.
+ * may name a separate session, which stays: `delete` skips a log that `sessionInfo` lists and that {@link staysAlone}.
  *
  * @example
  * const doomed = new Set([sessionId]) // also iterates over names that are added meanwhile
@@ -16,6 +16,14 @@ export function ownedLogs(entry: Entry): readonly string[] {
   if (entry.type === 'child') return [entry.log]
   const log = artifactLogIn(entry)
   return log === undefined ? [] : [log]
+}
+
+/**
+ * Whether a log that an entry names stays where it is a session: `delete` removes other sessions only if they are those of
+ * children that ran elsewhere.
+ */
+export function staysAlone(name: string, sessionId: string): boolean {
+  return name !== sessionId && !name.startsWith(`${sessionId}/part/`)
 }
 
 /** Returns the artifact log that an entry names, if it belongs to the run of the entry. */

@@ -14,7 +14,7 @@ export interface RunChange {
   readonly started: LogOrigin | undefined
   /** Status after the last of them; `idle` for a session that has had no run. */
   readonly status: SessionStatus
-  /** When the last of them has to be looked at, in milliseconds since 1970; only of a suspended run. */
+  /** When the last of them has to be looked at, in milliseconds since 1970; of a run that is suspended or has ended. */
   readonly due?: number
   /** Number of the last delivery that its writer has read; absent where the entry does not say it. */
   readonly seen?: number
@@ -43,7 +43,7 @@ export function runChange(entries: readonly NewEntry[]): RunChange | undefined {
     if (entry.op === 'started') started ??= originOf(entry)
   }
   if (!last) return created && { started: created, status: 'idle' }
-  const due = last.op === 'suspended' ? last.due : undefined
+  const due = last.op === 'suspended' || last.op === 'ended' ? last.due : undefined
   const seen = last.op === 'suspended' || last.op === 'ended' ? last.seen : undefined
   return {
     started: created ?? started,

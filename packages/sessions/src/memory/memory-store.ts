@@ -18,7 +18,7 @@ import { blobHash, freshBlobs, hashesIn } from '../kit/blob-mentions.ts'
 import { deliveryId } from '../kit/delivery-id.ts'
 import { endQuarantine, grantLease, leaseStateOf, permitsAppend, releaseLease } from '../kit/lease-record.ts'
 import type { LeaseRecord } from '../kit/lease-record.ts'
-import { ownedLogs } from '../kit/owned-logs.ts'
+import { ownedLogs, staysAlone } from '../kit/owned-logs.ts'
 import { runChange, selectSessions, sessionInfo } from '../kit/session-info.ts'
 import type { LogOrigin } from '../kit/session-info.ts'
 import { fenced, sessionErased } from '../kit/store-error.ts'
@@ -160,7 +160,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): SessionStore {
     for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
       const log = logs.get(name)
       // An entry may name a separate session as its child: that session is not deleted.
-      if (!log || (name !== sessionId && sessionInfo(name, log.entries))) continue
+      if (!log || (staysAlone(name, sessionId) && sessionInfo(name, log.entries))) continue
       for (const entry of log.entries) doomed.push(...ownedLogs(entry))
       logs.delete(name)
       due.delete(name)

@@ -97,7 +97,7 @@ export function postgresLogs(database: PostgresDatabase, inbox: InboxListener): 
           when $7 = 'suspended' and ($12::bigint is null or mail > $12) then ${msOf('clock_timestamp()')}
           when $7 = 'suspended' then $11::bigint
           when mail > $12 then ${msOf('clock_timestamp()')}
-          when $7 is null then due_at end
+          when $7 is null then due_at else $11::bigint end
       where key = $1 and fence = $2 and owner is not null and tail = $3
       returning no, watched_until > statement_timestamp() as watched
     ), written as (

@@ -1,6 +1,6 @@
 import type { SessionInfo, SessionStore, Tombstone } from '@provost/core'
 
-import { ownedLogMarks, ownedLogs } from '../kit/owned-logs.ts'
+import { ownedLogMarks, ownedLogs, staysAlone } from '../kit/owned-logs.ts'
 import { statusOf } from '../kit/session-info.ts'
 import { readEntry } from '../text/entry-text.ts'
 import { erasableNames } from '../text/erasable-names.ts'
@@ -63,7 +63,7 @@ export function deleteSession(
       const locked = `select no, kind from ${t('logs')} where key = $1 for update`
       const [log] = await run('provost-doomed', locked, [nameKey(name)])
       // An entry may name a separate session as its child: that session is not deleted.
-      if (log && name !== sessionId && log[1] === 'session') continue
+      if (log && staysAlone(name, sessionId) && log[1] === 'session') continue
       // A child that has no log yet may have deliveries.
       if (!log && erasableNames(name)[1] === sessionId) await dropInbox(name)
       if (!log) continue

@@ -1,6 +1,7 @@
 import type { KnownKeys, SessionInfo, SessionStatus, SessionStore } from '@provost/core'
 import { checkChoice, checkOptions, clockOf, ProvostError, uuidv7 } from '@provost/core'
 
+import { parentLogOf } from '../kit/created-entry.ts'
 import { exportSession } from '../transfer/export-session.ts'
 import type { SessionArchive } from './session-archive.ts'
 
@@ -74,6 +75,7 @@ export async function pruneSessions(store: SessionStore, options: PruneOptions):
   let more = false
   for await (const info of store.list(principal === undefined ? {} : { principal })) {
     if (!status.some((one) => one === info.status) || info.updatedAt >= before) continue
+    if (await belongsToAnother(store, info.id)) continue
     if (sessions.length >= limit) {
       more = true
       break
@@ -87,6 +89,17 @@ export async function pruneSessions(store: SessionStore, options: PruneOptions):
   }
   const blobs = dryRun ? 0 : ((await store.sweep?.({ putBefore: clock.now() - looseBlobMs })) ?? 0)
   return { sessions, skipped, more, blobs }
+}
+
+/** Whether a session is that of a child of another one, which still exists: it is removed with that. */
+async function belongsToAnother(store: SessionStore, id: string): Promise<boolean> {
+  if (!/\/part\/[0-9a-f]{32}$/u.test(id)) return false
+  for await (const first of store.read(id)) {
+    const parent = parentLogOf(first)
+    if (parent !== undefined) for await (const _ of store.read(parent)) return true
+    break
+  }
+  return false
 }
 
 /** @returns false if the session is in use, or not old any more. */

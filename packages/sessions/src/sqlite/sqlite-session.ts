@@ -1,6 +1,6 @@
 import type { SessionInfo, SessionStore, Tombstone } from '@provost/core'
 
-import { ownedLogMarks, ownedLogs } from '../kit/owned-logs.ts'
+import { ownedLogMarks, ownedLogs, staysAlone } from '../kit/owned-logs.ts'
 import { statusOf } from '../kit/session-info.ts'
 import { readEntry } from '../text/entry-text.ts'
 import { erasableNames } from '../text/erasable-names.ts'
@@ -80,7 +80,7 @@ function removeLogs({ sql }: SqliteFile, sessionId: string): readonly string[] {
   for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
     const [number, kind] = row(sql('select no, kind from logs where key = ?'), nameKey(name)) ?? []
     // An entry may name a separate session as its child: that session is not deleted.
-    if (names.has(name) || (name !== sessionId && kind === 'session')) continue
+    if (names.has(name) || (staysAlone(name, sessionId) && kind === 'session')) continue
     if (number === undefined) {
       // A child that has no log yet may have deliveries.
       if (erasableNames(name)[1] === sessionId) sql('delete from inbox where session = ?').run(nameKey(name))

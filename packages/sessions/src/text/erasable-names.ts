@@ -3,6 +3,6 @@
  * that a run starts late has a log that no tombstone names.
  */
 export function erasableNames(log: string): readonly [name: string, session?: string] {
-  const [, session] = /^(.+?)\/child\/[0-9a-f]{32}$/s.exec(log) ?? []
+  const [, session] = /^(.+?)\/(?:child|part)\/[0-9a-f]{32}$/s.exec(log) ?? []
   return session === undefined ? [log] : [log, session]
 }

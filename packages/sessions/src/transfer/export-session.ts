@@ -5,7 +5,7 @@ import type { Entry, KnownKeys, SessionStore } from '@provost/core'
 import { checkChoice, checkOptions, ProvostError } from '@provost/core'
 
 import { hashesIn } from '../kit/blob-mentions.ts'
-import { createdIn, isCreated } from '../kit/created-entry.ts'
+import { createdIn, isCreated, parentLogOf } from '../kit/created-entry.ts'
 import { shown } from '../kit/store-error.ts'
 import type { ExportLine, Footer } from './export-line.ts'
 import { checkKey, entryLine, exportFormat, exportVersion, signatureOf } from './export-line.ts'
@@ -114,7 +114,7 @@ export async function* exportSession(
 }
 
 function isChildOf(entry: Entry, parent: string): boolean {
-  return entry.type === 'run' && entry.op === 'started' && entry.parent?.log === parent
+  return parentLogOf(entry) === parent
 }
 
 function unknownSession(sessionId: string): ProvostError {

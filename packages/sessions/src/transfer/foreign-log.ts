@@ -25,9 +25,28 @@ export function renamed(entries: readonly Entry[], { sessionId, from, names }: L
     if (entry.type === 'run' && entry.op === 'started' && entry.parent) {
       return { ...entry, parent: { ...entry.parent, log: names.get(entry.parent.log) ?? sessionId } }
     }
+    // Under another name it is the log of a child: no worker runs it.
+    if (entry.runId !== from && isCreated(entry) && createdIn(entry).part) return leftOut(entry)
     const claims = entry.type === 'ext' && entry.key === 'created' && entry.id === createdId(from)
     return claims ? { ...entry, id: createdId(sessionId), runId: sessionId } : entry
   })
+}
+
+/** Returns a mark that stands for an entry, so that offsets stay the same. */
+function leftOut(entry: Entry): Entry {
+  return { ...placeIn(entry), type: 'ext', name: 'provost', key: 'left-out', data: { type: entry.type } }
+}
+
+function placeIn({
+  id,
+  offset,
+  at,
+  runId,
+  step,
+  agent,
+  v,
+}: Entry): Omit<EntryOf<'ext'>, 'type' | 'name' | 'key' | 'data'> {
+  return { id, offset, at, runId, step, agent, v }
 }
 
 /**
@@ -37,14 +56,12 @@ export function renamed(entries: readonly Entry[], { sessionId, from, names }: L
  *
  * @throws ProvostError `invalid-export` for a history that providers reject
  */
-export function inert(entries: readonly Entry[], { trusted }: LogImport): readonly Entry[] {
+export function inert(entries: readonly Entry[], { trusted, sessionId, from }: LogImport): readonly Entry[] {
   const approved = approvedTokens(entries)
   const open = new Set<string>()
   let running: Entry | undefined
   const kept = entries.map((entry): Entry => {
-    const { id, offset, at, runId, step, agent, v } = entry
-    const place = { id, offset, at, runId, step, agent, v }
-    const mark: Entry = { ...place, type: 'ext', name: 'provost', key: 'left-out', data: { type: entry.type } }
+    const mark = leftOut(entry)
     switch (entry.type) {
       case 'run': {
         if (entry.op !== 'started') {
@@ -90,8 +107,11 @@ export function inert(entries: readonly Entry[], { trusted }: LogImport): readon
         return { ...tail, label: lowered(tail.label, trusted) }
       }
       case 'ext':
-        if (!isCreated(entry)) return mark
-        return { ...place, ...createdBody({ agent: createdIn(entry).agent, repairs: createdIn(entry).repairs }) }
+        if (!isCreated(entry) || (entry.runId !== sessionId && entry.runId !== from)) return mark
+        return {
+          ...placeIn(entry),
+          ...createdBody({ agent: createdIn(entry).agent, repairs: createdIn(entry).repairs }),
+        }
       case 'handoff': {
         const { label, with: crossed, ...rest } = entry
         const messages = crossed?.filter(({ role }) => role !== 'system').map((message) => demoted(message, trusted))

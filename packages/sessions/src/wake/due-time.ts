@@ -25,7 +25,7 @@ export interface WakePlace {
 export function dueAfter({ status, due, seen }: RunChange, { mail, leased, now }: WakePlace): number | undefined {
   if (status === 'running') return leased
   if (status === 'suspended') return seen === undefined || mail > seen ? now : due
-  return seen !== undefined && mail > seen ? now : undefined
+  return seen !== undefined && mail > seen ? now : due
 }
 
 /** A session that may be claimed. */

@@ -166,6 +166,7 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
   return defineExtension({
     name: logName,
     scope: 'tree',
+    portable: true,
     watches() {
       const shared = present()
       return shared ? { ops: everyOp, events: shared.meters ? measuredEvents : events } : { ops: ownOps, events: false }
