@@ -16,17 +16,19 @@ export interface RestatePlace {
 }
 
 /** Opens a place of a conformance check. */
-export const open: EngineModule['open'] = (argument, { tool: options, ...desk }) => {
+export const open: EngineModule['open'] = (argument, { tool: options, ...desk }, { desk: asked, ...lead }) => {
   const { storeAt, ...server }: RestatePlace = JSON.parse(argument)
   const store = storeAt.startsWith('postgres:')
     ? postgresStore(storeAt, { connections: 4, queryTimeoutMs: 1_000, pollMs: 100 })
     : sqliteStore(storeAt, { pollMs: 5 })
   const agent = createAgent({ ...desk, tools: [tool(options)], store })
+  const chief = createAgent({ ...lead, tools: [agent.toTool(asked)], store })
   const engine = restateEngine({ ...server, port: 0, onFault: () => {} })
   return {
     ...{ store, engine },
     createSession: (session) => agent.createSession(session),
+    createChiefSession: (session) => chief.createSession(session),
     createWorker: (worker) =>
-      createWorker({ ...worker, engine, agents: [agent], store, pollMs: 100, onError: () => {} }),
+      createWorker({ ...worker, engine, agents: [agent, chief], store, pollMs: 100, onError: () => {} }),
   }
 }

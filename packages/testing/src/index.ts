@@ -8,7 +8,7 @@ export * from './process/restate-server.ts'
 export * from './process/tcp-proxy.ts'
 export * from './conformance/runtime-conformance.ts'
 export * from './engine/conformance.ts'
-export type { EngineCall, EngineDesk, EngineTool } from './engine/engine-desk.ts'
+export type { EngineCall, EngineChief, EngineDesk, EngineTool } from './engine/engine-desk.ts'
 export type {
   EngineCheck,
   EngineModule,
@@ -16,6 +16,7 @@ export type {
   EnginePlace,
   EngineSubject,
   EngineWorker,
+  NewEngineSession,
   StoreOutage,
 } from './engine/subject.ts'
 export { recordedSteps } from './model/recorded-steps.ts'

@@ -5,14 +5,15 @@ import { join } from 'node:path'
 
 import { startDistantWorker } from './distant-worker.ts'
 import { effectsIn, engineDesk, inputOf } from './engine-desk.ts'
-import { endOf, questionsIn, until } from './log-state.ts'
+import { endOf, entriesOf, questionsIn, until } from './log-state.ts'
 import { outageChecks } from './outage-checks.ts'
 import { processChecks } from './process-checks.ts'
 import { restChecks } from './rest-checks.ts'
 import { roomChecks } from './room-checks.ts'
 import type { EngineBench, EngineCheck, EngineDraft, EngineModule, EngineSubject } from './subject.ts'
+import { teamChecks } from './team-checks.ts'
 
-const drafts: readonly EngineDraft[] = [...restChecks, ...roomChecks, ...processChecks, ...outageChecks]
+const drafts: readonly EngineDraft[] = [...restChecks, ...teamChecks, ...roomChecks, ...processChecks, ...outageChecks]
 
 /**
  * Returns the requirements of every `DurableEngine`, as checks with the names of tests: sessions end, also after lost and
@@ -22,14 +23,16 @@ const drafts: readonly EngineDraft[] = [...restChecks, ...roomChecks, ...process
  *
  * @example
  * // my-engine-place.ts
- * export const open: EngineModule['open'] = (argument, { tool: options, ...desk }) => {
+ * export const open: EngineModule['open'] = (argument, { tool: options, ...desk }, { desk: asked, ...lead }) => {
  *   const store = sqliteStore(argument)
  *   const agent = createAgent({ ...desk, tools: [tool(options)], store })
+ *   const chief = createAgent({ ...lead, tools: [agent.toTool(asked)], store })
  *   const engine = myEngine()
  *   return {
  *     ...{ store, engine },
  *     createSession: (session) => agent.createSession(session),
- *     createWorker: (worker) => createWorker({ ...worker, agents: [agent], store, engine, pollMs: 50 }),
+ *     createChiefSession: (session) => chief.createSession(session),
+ *     createWorker: (worker) => createWorker({ ...worker, agents: [agent, chief], store, engine, pollMs: 50 }),
  *   }
  * }
  * // my-engine.test.ts
@@ -56,7 +59,8 @@ async function runDraft(subject: EngineSubject, draft: EngineDraft): Promise<voi
     const place = await subject.place()
     ending.push(() => place.remove())
     const { open }: EngineModule = await import(subject.module)
-    const own = await open(place.argument, engineDesk(outside, leaseMs).desk)
+    const observed = engineDesk(outside, leaseMs)
+    const own = await open(place.argument, observed.desk, observed.chief)
     const { store } = own
     ending.push(() => store.close())
 
@@ -67,9 +71,17 @@ async function runDraft(subject: EngineSubject, draft: EngineDraft): Promise<voi
         await (await own.createSession({ id, principal: { id: principal } })).close()
         await store.deliver(id, 'send/1', { mode: 'queue', input: inputOf(calls) }, principal)
       },
+      async beginChief(id, calls) {
+        await (await own.createChiefSession({ id, principal: { id: 'ann' } })).close()
+        await store.deliver(id, 'send/1', { mode: 'queue', input: inputOf(calls) }, 'ann')
+      },
+      async childrenOf(id) {
+        const entries = await entriesOf(store, id)
+        return entries.flatMap((entry) => (entry.type === 'child' && entry.op === 'spawned' ? [entry.log] : []))
+      },
       async worker({ room = 16 } = {}) {
-        const { desk, peaks } = engineDesk(outside, leaseMs)
-        const parts = await open(place.argument, desk)
+        const { desk, chief, peaks } = engineDesk(outside, leaseMs)
+        const parts = await open(place.argument, desk, chief)
         const worker = parts.createWorker({ concurrency: room })
         let closed: Promise<void> | undefined
         const close = (options: { readonly graceMs: number }): Promise<void> =>

@@ -46,9 +46,24 @@ export interface EngineDesk {
   readonly leaseMs: number
 }
 
+/** The options of the agent that hands work to the desk: its children may run on any worker. */
+export interface EngineChief {
+  readonly name: string
+  readonly model: LanguageModelV4
+  readonly leaseMs: number
+  /** The options of the tool that runs the desk, for `toTool()` of its agent. */
+  readonly desk: {
+    readonly name: string
+    readonly description: string
+    readonly where: 'any'
+    readonly grant: { readonly toolCalls: number }
+  }
+}
+
 /** A desk, and what its process has done. */
 export interface ObservedDesk {
   readonly desk: EngineDesk
+  readonly chief: EngineChief
   /** Most calls at once, by the first part of the id of their session. */
   readonly peaks: ReadonlyMap<string, number>
 }
@@ -126,7 +141,20 @@ export function engineDesk(
       },
     },
   }
-  return { desk, peaks }
+  const chief: EngineChief = {
+    name: 'engine-chief',
+    model: scriptedModel([delegates], { after: 'repeat-last' }),
+    leaseMs: desk.leaseMs,
+    desk: { name: 'ask_desk', description: 'Hands work over.', where: 'any', grant: { toolCalls: 8 } },
+  }
+  return { desk, chief, peaks }
+}
+
+/** Hands each call to a desk of its own, all at once. */
+function delegates({ messages }: ScriptedPrompt): ScriptedStep {
+  if (messages.some(({ role }) => role === 'tool')) return { text: 'All paid.' }
+  const calls = callsIn(messages.find(({ role }) => role === 'user'))
+  return { toolCalls: calls.map((call) => ({ name: 'ask_desk', input: { task: inputOf([call]) } })) }
 }
 
 function callOf(input: unknown): EngineCall {

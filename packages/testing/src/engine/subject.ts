@@ -1,6 +1,6 @@
 import type { DurableEngine, MaybePromise, SessionStore } from '@provost/core'
 
-import type { EngineCall, EngineDesk, EngineMoment, OutsideEffect } from './engine-desk.ts'
+import type { EngineCall, EngineChief, EngineDesk, EngineMoment, OutsideEffect } from './engine-desk.ts'
 
 /** How a store is away: it accepts no connections, or it keeps them and nothing arrives. */
 export type StoreOutage = 'refused' | 'silent'
@@ -45,8 +45,8 @@ export interface EnginePlace {
 
 /** What the module of a subject exports. */
 export interface EngineModule {
-  /** Opens a place in a process, with the agent of the check made of the options of a desk. */
-  open(argument: string, desk: EngineDesk): MaybePromise<EngineParts>
+  /** Opens a place in a process, with the agents of the check made of the options of a desk and of its chief. */
+  open(argument: string, desk: EngineDesk, chief: EngineChief): MaybePromise<EngineParts>
 }
 
 /** What a process of a check consists of. */
@@ -54,12 +54,18 @@ export interface EngineParts {
   readonly store: SessionStore
   /** Absent: the store alone finds what is due. */
   readonly engine?: DurableEngine
-  /** Creates a session of the agent, without running it. */
-  createSession(options: { readonly id: string; readonly principal: { readonly id: string } }): Promise<{
-    close(): Promise<void>
-  }>
-  /** Starts a worker of the agent with the store and the engine. Give it a short `pollMs`. */
+  /** Creates a session of the desk, without running it. */
+  createSession(options: NewEngineSession): Promise<{ close(): Promise<void> }>
+  /** The same for the chief. */
+  createChiefSession(options: NewEngineSession): Promise<{ close(): Promise<void> }>
+  /** Starts a worker of both agents with the store and the engine. Give it a short `pollMs`. */
   createWorker(options: { readonly concurrency: number }): EngineWorker
+}
+
+/** A session that a check creates. */
+export interface NewEngineSession {
+  readonly id: string
+  readonly principal: { readonly id: string }
 }
 
 /** A worker, as far as a check uses it. */
@@ -102,6 +108,10 @@ export interface EngineBench {
   readonly store: SessionStore
   /** Creates a session with unread input that asks for calls. */
   begin(id: string, calls: readonly EngineCall[], principal?: string): Promise<void>
+  /** The same for a session of the chief, whose desks each make one of the calls. */
+  beginChief(id: string, calls: readonly EngineCall[]): Promise<void>
+  /** Returns the ids of the sessions of the children of a session. */
+  childrenOf(id: string): Promise<readonly string[]>
   worker(options?: { readonly room?: number }): Promise<LocalWorker>
   /** @param holds the moment at which the process stops and does nothing more. */
   distantWorker(holds?: EngineMoment): Promise<DistantWorker>

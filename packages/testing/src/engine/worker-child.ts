@@ -15,7 +15,8 @@ async function hold(moment: EngineMoment): Promise<void> {
 }
 
 const { open }: EngineModule = await import(module)
-const { createWorker } = await open(argument, engineDesk(outside, Number(leaseMs), hold).desk)
+const { desk, chief } = engineDesk(outside, Number(leaseMs), hold)
+const { createWorker } = await open(argument, desk, chief)
 createWorker({ concurrency: 16 })
 // It lives only as long as the process of the check.
 process.stdin.on('end', () => process.exit(1)).resume()
