@@ -16,6 +16,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'testing/src/': 'real processes, servers and streams',
   'telemetry/src/': 'durations of spans, in the time of the OpenTelemetry SDK',
   'cli/src/': 'a person waits at a terminal',
+  'console/src/': 'a person looks at a page',
   'client/src/': 'reconnects of a real connection',
   'durable/src/': 'times for a real server',
   'code-mode/src/engine/': 'the time that a thread computes',
