@@ -171,7 +171,7 @@ test('a run completes although its input in code is invalid base64, and so does 
   expect(JSON.stringify(prompts)).toContain('its bytes are not base64')
 })
 
-test('a session without a principal is not reachable by any request', async () => {
+test('a session without a principal is reachable by no request, but for reading and aborting by an operator', async () => {
   const store = memoryStore()
   const agent = createAgent({ name: 'desk', model: scriptedModel([{ text: 'x' }], { after: 'repeat-last' }), store })
   const session = await agent.createSession({})
@@ -179,15 +179,17 @@ test('a session without a principal is not reachable by any request', async () =
   await session.waitForIdle()
   const mine = await agent.createSession({ principal: { id: 'local' } })
   const servers = [
-    createServer({ agents: [agent], store }),
-    createServer({ agents: [agent], store, authenticate: () => ({ id: 'local' }) }),
+    // Without authentication the person at this machine is the operator.
+    { server: createServer({ agents: [agent], store }), read: 200, abort: 202 },
+    { server: createServer({ agents: [agent], store, authenticate: () => ({ id: 'local' }) }), read: 404, abort: 404 },
   ]
-  for (const server of servers) {
+  for (const { server, read, abort } of servers) {
     const paths = ['', '/events', '/export'].map((path) => `/api/agent/session/${session.id}${path}`)
-    for (const path of paths) expect((await ask(server, path)).status).toBe(404)
+    for (const path of paths) expect((await ask(server, path)).status).toBe(read)
     const asked = await ask(server, '/api/agent/execute', { body: { input: 'x', sessionId: session.id } })
     expect(asked.status).toBe(404)
-    expect((await ask(server, `/api/agent/session/${session.id}/abort`, { body: {} })).status).toBe(404)
+    const aborted = await ask(server, `/api/agent/session/${session.id}/abort`, { body: {} })
+    expect(aborted.status).toBe(abort)
     expect((await ask(server, `/api/agent/session/${mine.id}`)).status).toBe(200)
   }
 })
