@@ -93,10 +93,21 @@ export async function resumeRun(ctx: RunContext): Promise<void> {
     return
   }
   ctx.resumeOffset = state.offset
+  const wasAborting = isAborting(state)
   await logWriter.append([resumedEntry(state, ctx.changed)])
   ctx.ownershipEntries = []
   if (!hasInput(state, run)) throw new RunEnding('failed', noInput)
+  if (wasAborting) throw new RunEnding('aborted')
   await prepareAgent(ctx, placeOf(state))
+}
+
+/**
+ * Returns whether the last writer closed the messages of an aborted run and died before it recorded the end, such as in a
+ * `run.end` hook. An aborted run that has ended may go on.
+ */
+function isAborting({ entries }: SessionState): boolean {
+  const last = entries.findLast((entry) => entry.type === 'message' || (entry.type === 'run' && entry.op !== 'resumed'))
+  return last?.type === 'message' && last.message.role === 'aborted' && last.message.purpose === 'closing'
 }
 
 /** Returns whether a run has input. A hook may have rejected all of it. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { createAgent } from '@provost/agent'
 import type { SessionStore } from '@provost/core'
-import { mostTakeovers } from '@provost/core'
+import { defineExtension, mostTakeovers } from '@provost/core'
 import { memoryStore, sqliteStore } from '@provost/sessions'
 import type { ScriptedStep } from '@provost/testing'
 import { scriptedModel } from '@provost/testing'
@@ -121,6 +121,43 @@ test('a run whose reading fails each time is counted each time', async () => {
     expect((await store.leaseState('s')).takeovers).toBe(n)
   }
   await expect(agent.resumeSession('s')).rejects.toMatchObject({ code: 'session-quarantined' })
+})
+
+test('an abort whose writer died before it had recorded the end aborts the run in the next process', async () => {
+  const store = sqlite()
+  const place = dying(store)
+  const reached = Promise.withResolvers<void>()
+  const hang = tool({
+    name: 'work',
+    effect: 'read',
+    input: z.object({}),
+    execute: () => (reached.resolve(), new Promise<string>(() => {})),
+  })
+  const closed = Promise.withResolvers<void>()
+  const dies = defineExtension({ name: 'end', hooks: { 'run.end': () => (place.die(), closed.resolve()) } })
+  const first = createAgent({
+    name: 'desk',
+    model: scriptedModel([call]),
+    tools: [hang],
+    extensions: [dies],
+    store: place,
+  })
+  const session = await first.createSession({ id: 's' })
+  session.send('go')
+  await reached.promise
+  void session.abort({ graceMs: 1 })
+  await closed.promise
+  await expect.poll(async () => (await store.leaseState('s')).holder, { interval: 2 }).toBe('lapsed')
+  const ends: string[] = []
+  const sees = defineExtension({ name: 'end', hooks: { 'run.end': ({ status }) => void ends.push(status) } })
+  const model = scriptedModel([{ text: 'done' }])
+  const next = createAgent({ name: 'desk', model, tools: [hang], extensions: [sees], store })
+  const resumed = await next.resumeSession('s')
+  expect(await resumed.resume().result).toMatchObject({ status: 'aborted' })
+  expect(ends).toEqual(['aborted'])
+  // Resumed on purpose, an aborted run goes on.
+  expect(await resumed.resume().result).toMatchObject({ status: 'completed', text: 'done' })
+  await resumed.close()
 })
 
 test('a step of a child forgets the takeovers of its session', async () => {
