@@ -41,7 +41,7 @@ test('a yes that was typed before the question approves nothing', async (ctx) =>
     ctx.skip('script of util-linux is not installed')
   }
   const main = join(import.meta.dirname, '../src/main.ts')
-  const args = ['--conditions=@provost/source', main, '--data', folder(), '--only', '06-csv-attachment.eml']
+  const args = ['--conditions=@provost/source', main, '--data', folder(), '--only', '06-csv-attachment.eml', '--text']
   const command = [process.execPath, ...args].map((arg) => `'${arg}'`).join(' ')
   const env = { PATH: process.env['PATH'], OLLAMA_HOST: 'http://127.0.0.1:1', TERM: 'xterm' }
   const child = spawn('script', ['-qec', command, '/dev/null'], { env })
