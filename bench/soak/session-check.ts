@@ -62,7 +62,10 @@ export async function checkSessions(of: {
     for await (const line of exportSession(cluster.store, id)) exported += line
     const { ok, problems } = verifyAudit(exported, { key: auditKey })
     if (ok) verified++
-    else violations.push(`the log of ${id} does not verify: ${problems.map(({ code, message }) => `${code} (${message})`).join(', ')}`)
+    else
+      violations.push(
+        `the log of ${id} does not verify: ${problems.map(({ code, message }) => `${code} (${message})`).join(', ')}`,
+      )
   }
   const all = [...sessions.values()]
   const count = (wanted: string): number => all.filter(({ status }) => status === wanted).length
