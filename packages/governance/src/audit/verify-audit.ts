@@ -87,6 +87,8 @@ interface LogReport extends Omit<AuditReport, 'ok'> {
   readonly anchors: readonly ChildAnchor[]
   /** Runs of children that completed. */
   readonly joined: ReadonlySet<string>
+  /** Those of them whose run above was in one process from their start to their end. */
+  readonly followed: ReadonlySet<string>
   readonly hashes: ReadonlySet<string>
   /** Runs whose last link states that they completed. */
   readonly sealed: ReadonlySet<string>
@@ -189,11 +191,7 @@ function verifyLog(log: readonly Entry[], options: VerifyOptions, tombstones: Re
     ...(last && { head: last.hash }),
     runs: new Set(log.map(({ runId }) => runId)),
     anchors: log.flatMap((entry) => anchorIn(entry) ?? []),
-    joined: new Set(
-      log.flatMap((one) =>
-        one.type === 'child' && one.op === 'joined' && one.status === 'completed' ? [one.callId] : [],
-      ),
-    ),
+    ...completedChildren(log),
     hashes: new Set(links.map(({ hash }) => hash)),
     sealed: new Set(links.flatMap(({ end }) => (end?.status === 'completed' ? [end.run] : []))),
   }
@@ -290,6 +288,23 @@ function startsWithAudit(entry: Entry): boolean {
   return Array.isArray(extensions) && extensions.includes(auditLogName)
 }
 
+/** Returns the runs of children that completed. A run above that is resumed may have been left while a child ended. */
+function completedChildren(log: readonly Entry[]): Pick<LogReport, 'joined' | 'followed'> {
+  const joined = new Set<string>()
+  const followed = new Set<string>()
+  const spawned = new Set<string>()
+  for (const entry of log) {
+    if (entry.type === 'run' && entry.op === 'resumed') spawned.clear()
+    if (entry.type !== 'child') continue
+    if (entry.op === 'spawned') spawned.add(entry.callId)
+    else if (entry.status === 'completed') {
+      joined.add(entry.callId)
+      if (spawned.has(entry.callId)) followed.add(entry.callId)
+    }
+  }
+  return { joined, followed }
+}
+
 function actsAfterEnd({ type }: Entry): boolean {
   return type === 'call' || type === 'wait' || type === 'child' || type === 'message'
 }
@@ -314,7 +329,7 @@ function checkChildren(logs: readonly LogReport[], isWhole: boolean): readonly A
     if (log && joined.has(child) && log.hashes.has(head) && log.head !== head)
       found.push(problem('child-changed', child, 'The chain of the child continues after its end.'))
   }
-  for (const child of joined) {
+  for (const child of logs.flatMap((log) => [...log.followed])) {
     if (byRun.get(child)?.sealed.has(child) && !heads.has(child))
       found.push(problem('child-changed', child, 'The run above states no head of the chain of the child.'))
   }

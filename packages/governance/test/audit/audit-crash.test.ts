@@ -2,7 +2,8 @@ import { RunState } from '@provost/agent'
 import type { Agent } from '@provost/agent'
 import { createWorld, mortal } from '@provost/agent/test/crash/crash-world'
 import type { Death, World } from '@provost/agent/test/crash/crash-world'
-import type { RunResult } from '@provost/core'
+import type { RunResult, SessionStore } from '@provost/core'
+import { isRecord, ProvostError } from '@provost/core'
 import { auditLog, verifyAudit } from '@provost/governance'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -53,6 +54,29 @@ describe('an audit of a run whose process died after any append', () => {
       expect(lives).toBeGreaterThan(20)
     },
   )
+})
+
+test('an audit verifies where a child ended after the run above was left, since the store did not take its entries', async () => {
+  const world = createWorld()
+  const { store } = mortal(world, Infinity, 'refused')
+  let isAway = false
+  const left: SessionStore = {
+    ...store,
+    async append(log, entries, terms) {
+      // The first that fails is the head of the child.
+      isAway ||=
+        log === sessionId &&
+        entries.some((entry) => entry.type === 'ext' && isRecord(entry.data) && 'child' in entry.data)
+      if (isAway && log === sessionId)
+        throw new ProvostError('store-unreachable', 'The store is away.', { retryable: true })
+      return store.append(log, entries, terms)
+    },
+  }
+  await runDesk(desk(left), sessionId).catch(() => {})
+  expect(isAway).toBe(true)
+  expect(await goOn(desk(store), world)).toBe('completed')
+  const exported = textOfLines(await exportedLines(world.store, sessionId))
+  expect(verifyAudit(exported, { key }).problems).toEqual([])
 })
 
 describe('an audit of a run that several drivers continue', () => {
