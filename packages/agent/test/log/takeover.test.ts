@@ -37,9 +37,8 @@ function dying(store: SessionStore): SessionStore & { die(): void } {
 
 const call: ScriptedStep = { toolCalls: [{ name: 'work', input: { task: 'go' } }] }
 
-/** Leaves the session in its first call; `more` writers take it over after that and die at once. */
-async function abandon(store: SessionStore, id: string, more: number): Promise<void> {
-  const place = dying(store)
+/** A tool that says that it was reached, and ends no more. */
+function hanging() {
   const reached = Promise.withResolvers<void>()
   const hang = tool({
     name: 'work',
@@ -47,10 +46,17 @@ async function abandon(store: SessionStore, id: string, more: number): Promise<v
     input: z.object({}),
     execute: () => (reached.resolve(), new Promise<string>(() => {})),
   })
+  return { hang, reached: reached.promise }
+}
+
+/** Leaves the session in its first call; `more` writers take it over after that and die at once. */
+async function abandon(store: SessionStore, id: string, more: number): Promise<void> {
+  const place = dying(store)
+  const { hang, reached } = hanging()
   const agent = createAgent({ name: 'desk', model: scriptedModel([call]), tools: [hang], store: place })
   const session = await agent.createSession({ id })
   session.send('go')
-  await reached.promise
+  await reached
   place.die()
   const lapsed = async (): Promise<void> =>
     expect.poll(async () => (await store.leaseState(id)).holder, { interval: 2 }).toBe('lapsed')
@@ -126,13 +132,7 @@ test('a run whose reading fails each time is counted each time', async () => {
 test('an abort whose writer died before it had recorded the end aborts the run in the next process', async () => {
   const store = sqlite()
   const place = dying(store)
-  const reached = Promise.withResolvers<void>()
-  const hang = tool({
-    name: 'work',
-    effect: 'read',
-    input: z.object({}),
-    execute: () => (reached.resolve(), new Promise<string>(() => {})),
-  })
+  const { hang, reached } = hanging()
   const closed = Promise.withResolvers<void>()
   const dies = defineExtension({ name: 'end', hooks: { 'run.end': () => (place.die(), closed.resolve()) } })
   const first = createAgent({
@@ -144,7 +144,7 @@ test('an abort whose writer died before it had recorded the end aborts the run i
   })
   const session = await first.createSession({ id: 's' })
   session.send('go')
-  await reached.promise
+  await reached
   void session.abort({ graceMs: 1 })
   await closed.promise
   await expect.poll(async () => (await store.leaseState('s')).holder, { interval: 2 }).toBe('lapsed')
