@@ -82,7 +82,7 @@ export function entryCount(index: SessionIndex): number {
 }
 
 /** Notes the tools of the calls that an entry asks for: later entries of a call have its id alone. */
-function nameCalls(tools: Map<string, string>, { type, op, callId, name, detail }: IndexEntry): void {
+export function nameCalls(tools: Map<string, string>, { type, op, callId, name, detail }: IndexEntry): void {
   for (const call of detail.calls ?? []) tools.set(call.callId, call.toolName)
   if (type === 'call' && op === 'planned' && callId !== undefined && name !== undefined) tools.set(callId, name)
 }

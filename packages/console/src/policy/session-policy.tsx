@@ -5,6 +5,7 @@ import { useMemo } from 'react'
 import { EntryView } from '../entries/entry-view.tsx'
 import { wordsOf } from '../entries/entry-words.ts'
 import type { IndexEntry, SessionIndex } from '../entries/indexed-log.ts'
+import { nameCalls } from '../entries/indexed-log.ts'
 import { useIndex } from '../entries/session-index.ts'
 import { Icon } from '../look/icon.tsx'
 import { moment } from '../look/measures.ts'
@@ -70,7 +71,7 @@ function Decision({ entry, tool }: { readonly entry: IndexEntry; readonly tool: 
       <strong className={isHot ? 'hot' : ''}>{names[verdict] ?? verdict}</strong>{' '}
       <Words limit={60}>{tool ?? 'an answer'}</Words>{' '}
       <span className="dim">
-        by <Words limit={60}>{name ?? detail.by ?? ''}</Words> · <Words limit={40}>{agent}</Words> ·{' '}
+        by <Words limit={60}>{(type === 'audit' ? name : detail.by) ?? ''}</Words> · <Words limit={40}>{agent}</Words> ·{' '}
         <time dateTime={new Date(at).toISOString()}>{moment(at)}</time>
       </span>
     </>
@@ -89,9 +90,8 @@ function decisionsIn(index: SessionIndex): readonly Judged[] {
   const allowed: Judged[] = []
   for (const { entries } of index.values()) {
     for (const entry of entries) {
-      const { type, op, callId, detail, name } = entry
-      for (const call of detail.calls ?? []) tools.set(call.callId, call.toolName)
-      if (type === 'call' && op === 'planned' && callId !== undefined && name !== undefined) tools.set(callId, name)
+      nameCalls(tools, entry)
+      const { type, op, callId, detail } = entry
       const tool = callId === undefined ? undefined : tools.get(callId)
       if (type === 'audit') noted.push({ entry, tool })
       else if (type === 'call' && op === 'decided')
