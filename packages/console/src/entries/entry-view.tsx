@@ -7,6 +7,7 @@ import type { ShownLabel } from '../look/label-chips.tsx'
 import { duration, moment } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
+import { labelIn } from '../wire/read-json.ts'
 import type { EntryPlace, WholeEntry } from './entry-query.ts'
 import { useEntry } from './entry-query.ts'
 import { useSelectedPlace, useTrace } from './text-place.ts'
@@ -54,18 +55,7 @@ function bodyOf(entry: WholeEntry): readonly (readonly [string, unknown])[] {
 }
 
 function labelOf(entry: WholeEntry): ShownLabel | undefined {
-  const holder = isRecord(entry['message']) ? entry['message'] : entry
-  const label = holder['label']
-  if (!isRecord(label)) return undefined
-  const { integrity, confidentiality, readers, sources } = label
-  const texts = (value: unknown): string[] =>
-    Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
-  return {
-    integrity: typeof integrity === 'string' ? integrity : 'untrusted',
-    confidentiality: typeof confidentiality === 'string' ? confidentiality : 'internal',
-    ...(Array.isArray(readers) && { readers: texts(readers) }),
-    sources: texts(sources),
-  }
+  return labelIn(isRecord(entry['message']) ? entry['message']['label'] : entry['label'])
 }
 
 /** Entries that belong together, as the detail of a row. */

@@ -1,23 +1,15 @@
 import { isRecord } from '@provost/core'
+import type { ValueHit, ValuePlace } from '@provost/governance'
 import type { ConsoleWait } from '@provost/server/console'
 
-import { textOf } from '../wire/read-json.ts'
+import { argumentsOf, isWithin, textOf } from '../wire/read-json.ts'
 
 /** A part of an argument and its place in something that the session has read. */
-export interface Hit {
+export interface Hit extends Pick<ValueHit, 'at' | 'from'> {
   readonly argument: string
-  readonly at: readonly [start: number, end: number]
   /** How the argument writes what the source has: `verbatim`, `base64`, … */
   readonly view: string
-  readonly from: {
-    readonly source: string
-    readonly run: string
-    readonly entry: string
-    readonly offset: number
-    readonly pointer: string
-    readonly start: number
-    readonly end: number
-  }
+  /** The agents that it came through, the first reader first. */
   readonly path: readonly string[]
 }
 
@@ -35,13 +27,9 @@ export interface Argument {
 }
 
 /** A text of the session from which values of the call came. */
-export interface Source {
+export interface Source extends Pick<ValuePlace, 'run' | 'entry' | 'offset' | 'pointer'> {
   readonly key: string
   readonly name: string
-  readonly run: string
-  readonly entry: string
-  readonly offset: number
-  readonly pointer: string
   readonly hits: readonly Hit[]
   readonly isAskedAbout: boolean
 }
@@ -63,10 +51,7 @@ export function caseOf({ wait, agent }: ConsoleWait): Case {
   const evidence = isRecord(wait?.['evidence']) ? wait['evidence'] : {}
   const hits = hitsOf(evidence['values'])
   const asked = new Set(askedOf(evidence))
-  const input = wait?.['input']
-  const named = isRecord(input) ? Object.entries(input) : [['input', input] as const]
-  const args = named.map(([name, value]): Argument => {
-    const pointer = isRecord(input) ? `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` : ''
+  const args = argumentsOf(wait?.['input'], 'input').map(({ pointer, name, value }): Argument => {
     const isAskedAbout = [...asked].some((path) => isWithin(path, pointer))
     return {
       ...{ pointer, name, value, isAskedAbout },
@@ -78,11 +63,6 @@ export function caseOf({ wait, agent }: ConsoleWait): Case {
   const sources = sourcesOf(hits, asked)
   const path = [...new Set([...hits.flatMap((hit) => hit.path), agent])]
   return { args, sources, path, contract: evidence['contract'], rest: wait?.['evidence'] }
-}
-
-/** Whether a place is an argument or below it. */
-export function isWithin(path: string, pointer: string): boolean {
-  return path === pointer || pointer === '' || path.startsWith(`${pointer}/`)
 }
 
 function hitsOf(values: unknown): readonly Hit[] {

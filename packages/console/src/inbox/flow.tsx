@@ -4,10 +4,9 @@ import type { ReactNode } from 'react'
 import { useRef } from 'react'
 
 import { Icon } from '../look/icon.tsx'
-import type { ShownLabel } from '../look/label-chips.tsx'
 import { LabelChips } from '../look/label-chips.tsx'
 import { Words } from '../look/words.tsx'
-import { textOf } from '../wire/read-json.ts'
+import { labelIn, textOf } from '../wire/read-json.ts'
 import { useCurves } from './curves.ts'
 import type { Argument, Case } from './evidence.ts'
 import { SourceCard } from './source-card.tsx'
@@ -58,7 +57,7 @@ export function Flow({
             </code>
             {effect !== '' && <span className="chip">{effects[effect] ?? effect}</span>}
             {wait.tool?.idempotent && <span className="chip">repeatable</span>}
-            <LabelChips label={labelOf(wait)} />
+            <LabelChips label={labelIn(wait.wait?.['label'])} />
           </header>
           <dl>
             {args.map((arg) => (
@@ -115,20 +114,5 @@ function ArgumentRow({ arg, verdict }: { readonly arg: Argument; readonly verdic
         </dd>
       ))}
     </div>
-  )
-}
-
-function labelOf({ wait }: ConsoleWait): ShownLabel | undefined {
-  const label = wait?.['label']
-  return isLabel(label) ? label : undefined
-}
-
-function isLabel(value: unknown): value is ShownLabel {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'integrity' in value &&
-    'sources' in value &&
-    Array.isArray(value.sources)
   )
 }

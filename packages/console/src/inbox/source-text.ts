@@ -4,7 +4,7 @@ import { queryOptions } from '@tanstack/react-query'
 
 import type { ShownLabel } from '../look/label-chips.tsx'
 import { consoleApi } from '../wire/console-api.ts'
-import { textOf } from '../wire/read-json.ts'
+import { labelIn, textOf } from '../wire/read-json.ts'
 import type { Source } from './evidence.ts'
 
 /** The text around the values of a source. */
@@ -140,16 +140,4 @@ function valueAt(value: unknown, pointer: string): unknown {
     else at = isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined
   }
   return at
-}
-
-function labelIn(label: unknown): ShownLabel | undefined {
-  if (!isRecord(label)) return undefined
-  const { integrity, confidentiality, readers, sources } = label
-  const names = (list: unknown): readonly string[] => (Array.isArray(list) ? list.map(String) : [])
-  return {
-    integrity: textOf(integrity, 'untrusted'),
-    confidentiality: textOf(confidentiality, 'internal'),
-    sources: names(sources),
-    ...(readers !== undefined && { readers: names(readers) }),
-  }
 }

@@ -1,5 +1,4 @@
 import type { PendingApproval } from '@provost/core'
-import { isRecord } from '@provost/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
@@ -8,6 +7,7 @@ import { Icon } from '../look/icon.tsx'
 import { LabelChips } from '../look/label-chips.tsx'
 import { problemLine } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
+import { argumentsOf, isWithin } from '../wire/read-json.ts'
 
 /** A call that waits for a decision: its arguments with their origins and warnings, and the decision. */
 export function ApprovalForm({
@@ -31,7 +31,6 @@ export function ApprovalForm({
     })
   }
   const { toolName, agent, input, label, origins = [], warnings = [] } = wait
-  const args = isRecord(input) ? Object.entries(input) : [['answer', input] as const]
   return (
     <section className="question" aria-label={`Approval of ${toolName}`}>
       <h3>
@@ -45,10 +44,8 @@ export function ApprovalForm({
         <Words limit={2_000}>{wait.reason}</Words>
       </p>
       <dl className="args">
-        {args.map(([name, value]) => {
-          const path = isRecord(input) ? `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` : ''
-          const isOf = (one: { readonly path: string }): boolean =>
-            one.path === path || path === '' || one.path.startsWith(`${path}/`)
+        {argumentsOf(input, 'answer').map(({ pointer, name, value }) => {
+          const isOf = ({ path }: { readonly path: string }): boolean => isWithin(path, pointer)
           const origin = origins.find(isOf)
           return (
             <div key={name}>
