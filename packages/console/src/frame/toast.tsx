@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
-import { useSyncExternalStore } from 'react'
+
+import { sharedValue, useShared } from '../look/shared-value.ts'
 
 /** A line at the bottom of the page. */
 export interface Toast {
@@ -8,34 +9,23 @@ export interface Toast {
   readonly action?: { readonly name: string; run(): void }
 }
 
-let toasts: readonly Toast[] = []
-const listeners = new Set<() => void>()
+const toasts = sharedValue<readonly Toast[]>([])
 /** Milliseconds for which a line without an action is shown. */
 const shownMs = 5_000
 
-function change(next: readonly Toast[]): void {
-  toasts = next
-  for (const listener of listeners) listener()
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
-
 /** Shows a line until it is dismissed; without an action, for five seconds. It replaces one with the same id. */
 export function showToast(toast: Toast): void {
-  change([...toasts.filter(({ id }) => id !== toast.id), toast])
-  if (!toast.action) setTimeout(() => change(toasts.filter((one) => one !== toast)), shownMs)
+  toasts.set([...toasts.get().filter(({ id }) => id !== toast.id), toast])
+  if (!toast.action) setTimeout(() => toasts.set(toasts.get().filter((one) => one !== toast)), shownMs)
 }
 
 export function dismissToast(id: string): void {
-  change(toasts.filter((one) => one.id !== id))
+  toasts.set(toasts.get().filter((one) => one.id !== id))
 }
 
 /** The lines that are shown, for all readers. */
 export function Toasts(): ReactNode {
-  const shown = useSyncExternalStore(subscribe, () => toasts)
+  const shown = useShared(toasts)
   return (
     <div className="toasts" role="status" aria-live="polite">
       {shown.map(({ id, text, action }) => (

@@ -1,6 +1,5 @@
-import { useSyncExternalStore } from 'react'
-
 import { dismissToast, showToast } from '../frame/toast.tsx'
+import { sharedValue, useShared } from '../look/shared-value.ts'
 import { problemLine } from '../look/states.tsx'
 
 /** How a wait ended. */
@@ -16,24 +15,17 @@ interface Decided {
   readonly outcomes: Readonly<Record<string, Outcome>>
 }
 
-let state: Decided = { held: {}, outcomes: {} }
+const state = sharedValue<Decided>({ held: {}, outcomes: {} })
 const timers = new Map<string, ReturnType<typeof setTimeout>>()
-const listeners = new Set<() => void>()
 /** Milliseconds in which a decision can be taken back. */
 const undoMs = 5_000
 
 function change(next: Partial<Decided>): void {
-  state = { ...state, ...next }
-  for (const listener of listeners) listener()
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
+  state.set({ ...state.get(), ...next })
 }
 
 export function useDecisions(): Decided {
-  return useSyncExternalStore(subscribe, () => state)
+  return useShared(state)
 }
 
 /**
@@ -41,8 +33,8 @@ export function useDecisions(): Decided {
  * good.
  */
 export function hold(key: string, text: string, send: () => Promise<void>): void {
-  if (key in state.held) return
-  change({ held: { ...state.held, [key]: text } })
+  if (key in state.get().held) return
+  change({ held: { ...state.get().held, [key]: text } })
   timers.set(
     key,
     setTimeout(() => {
@@ -57,7 +49,7 @@ export function hold(key: string, text: string, send: () => Promise<void>): void
 export async function deliver(key: string, text: string, send: () => Promise<void>): Promise<void> {
   try {
     await send()
-    change({ outcomes: { ...state.outcomes, [key]: { text, by: 'you' } } })
+    change({ outcomes: { ...state.get().outcomes, [key]: { text, by: 'you' } } })
   } catch (error) {
     // The row says how it was decided.
     if (isDecided(error)) return
@@ -74,7 +66,7 @@ export function undo(key: string): void {
 function release(key: string): void {
   timers.delete(key)
   dismissToast(key)
-  const { [key]: _, ...held } = state.held
+  const { [key]: _, ...held } = state.get().held
   change({ held })
 }
 

@@ -1,7 +1,7 @@
 import type { ConsoleSession } from '@provost/server/console'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
-import { useSyncExternalStore } from 'react'
 
+import { sharedValue, useShared } from '../look/shared-value.ts'
 import { ask } from './connection.ts'
 
 /** Whether changes arrive: `stale` since the last word of the server. */
@@ -10,22 +10,10 @@ export type Liveness = { readonly kind: 'connecting' | 'live' } | { readonly kin
 const connecting: Liveness = { kind: 'connecting' }
 const live: Liveness = { kind: 'live' }
 
-let liveness: Liveness = connecting
-const watchers = new Set<() => void>()
-
-function become(next: Liveness): void {
-  liveness = next
-  for (const watcher of watchers) watcher()
-}
+const liveness = sharedValue<Liveness>(connecting)
 
 export function useLiveness(): Liveness {
-  return useSyncExternalStore(
-    (watcher) => {
-      watchers.add(watcher)
-      return () => watchers.delete(watcher)
-    },
-    () => liveness,
-  )
+  return useShared(liveness)
 }
 
 /** What the feed tells. */
@@ -62,8 +50,8 @@ export function startFeed(reader: FeedReader): () => void {
       signal,
       headers: last === undefined ? {} : { 'last-event-id': last },
     })
-    if (last === undefined || liveness.kind === 'stale') reader.missed()
-    become(live)
+    if (last === undefined || liveness.get().kind === 'stale') reader.missed()
+    liveness.set(live)
     let silence = setTimeout(() => reading.abort(), silentMs)
     const heard = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
       transform(bytes, controller) {
@@ -91,7 +79,7 @@ export function startFeed(reader: FeedReader): () => void {
       const before = performance.now()
       await read().catch(() => {})
       if (stopped.signal.aborted) return
-      if (liveness.kind !== 'stale') become({ kind: 'stale', since: Date.now() })
+      if (liveness.get().kind !== 'stale') liveness.set({ kind: 'stale', since: Date.now() })
       // A connection that held for a while was not the fault of the server.
       if (performance.now() - before > latestMs) wait = soonestMs
       await pause(document.hidden ? Number.POSITIVE_INFINITY : wait * (0.5 + Math.random()))
@@ -116,6 +104,6 @@ export function startFeed(reader: FeedReader): () => void {
     document.removeEventListener('visibilitychange', visibility)
     clearTimeout(hidden)
     stopped.abort()
-    become(connecting)
+    liveness.set(connecting)
   }
 }
