@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { AgentFor } from '../look/agent-for.tsx'
 import { Words } from '../look/words.tsx'
 import { accessQuery } from '../wire/queries.ts'
 import { ApprovalCase } from './approval-case.tsx'
@@ -33,13 +34,7 @@ export function CaseView({
           {wait.title === '' ? 'untitled session' : <Words limit={160}>{wait.title}</Words>}
         </Link>
         <span>
-          asked by <Words limit={100}>{wait.agent}</Words>
-          {wait.requester !== undefined && (
-            <>
-              {' for '}
-              <Words limit={100}>{wait.requester}</Words>
-            </>
-          )}
+          asked by <AgentFor agent={wait.agent} principal={wait.requester} />
         </span>
       </p>
       <CaseOf {...props} />

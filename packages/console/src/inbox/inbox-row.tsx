@@ -2,6 +2,7 @@ import type { ConsoleWait } from '@provost/server/console'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 
+import { AgentFor } from '../look/agent-for.tsx'
 import { Ago, Until } from '../look/ago.tsx'
 import type { IconName } from '../look/icon.tsx'
 import { Icon } from '../look/icon.tsx'
@@ -53,13 +54,7 @@ export function InboxRow({
         <span className="what">
           <strong className="clip">{name === '' ? names[kind] : <Words limit={100}>{name}</Words>}</strong>
           <span className="dim clip">
-            <Words limit={100}>{agent}</Words>
-            {requester !== undefined && (
-              <>
-                {' for '}
-                <Words limit={100}>{requester}</Words>
-              </>
-            )}
+            <AgentFor agent={agent} principal={requester} />
           </span>
           <span className="dim clip">
             {rule === undefined ? title === '' ? 'untitled' : <Words limit={120}>{title}</Words> : <code>{rule}</code>}

@@ -5,6 +5,7 @@ import type { ReactNode } from 'react'
 import { Suspense } from 'react'
 
 import { useKeys } from '../keys/key-map.ts'
+import { AgentFor } from '../look/agent-for.tsx'
 import { brief, count, dollars } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
@@ -74,13 +75,7 @@ function Facts({ session }: { readonly session: ConsoleSession }): ReactNode {
     <p className="dim facts">
       <StatusMark status={status} />
       <span>
-        <Words limit={100}>{agent}</Words>
-        {principal !== undefined && (
-          <>
-            {' for '}
-            <Words limit={100}>{principal}</Words>
-          </>
-        )}
+        <AgentFor agent={agent} principal={principal} />
       </span>
       <span>
         {count(steps)} {steps === 1 ? 'step' : 'steps'}

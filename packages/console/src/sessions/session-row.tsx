@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useEffect, useRef } from 'react'
 
+import { AgentFor } from '../look/agent-for.tsx'
 import { Ago } from '../look/ago.tsx'
 import { Icon } from '../look/icon.tsx'
 import { brief, count, dollars } from '../look/measures.ts'
@@ -32,13 +33,7 @@ export function SessionRow({
       <span className="title">
         <strong className="clip">{title === '' ? 'untitled' : <Words limit={200}>{title}</Words>}</strong>
         <span className="dim clip">
-          <Words limit={100}>{agent}</Words>
-          {principal !== undefined && (
-            <>
-              {' for '}
-              <Words limit={100}>{principal}</Words>
-            </>
-          )}
+          <AgentFor agent={agent} principal={principal} />
         </span>
       </span>
       <span className="marks">
