@@ -6,7 +6,8 @@ import { useState } from 'react'
 import { Icon } from '../look/icon.tsx'
 import { Block, Words } from '../look/words.tsx'
 import { AnswerForm } from '../talk/answer-form.tsx'
-import { ask, client } from '../wire/connection.ts'
+import { client } from '../wire/connection.ts'
+import { consoleApi } from '../wire/console-api.ts'
 import { queries, waitsQuery } from '../wire/queries.ts'
 import type { CaseProps } from './case-props.ts'
 import { deliver, hold } from './decisions.ts'
@@ -117,7 +118,8 @@ export function RemoteCase({ wait, mayDecide, decided }: CaseProps): ReactNode {
 }
 
 /** A session whose processes died again and again. */
-export function QuarantineCase({ wait, mayDecide, decided }: CaseProps): ReactNode {
+export function QuarantineCase(props: CaseProps): ReactNode {
+  const { wait } = props
   return (
     <div className="case-body">
       <h2>Release this session?</h2>
@@ -125,28 +127,16 @@ export function QuarantineCase({ wait, mayDecide, decided }: CaseProps): ReactNo
         <Words limit={2_000}>{wait.text}</Words>
       </p>
       <p>Find out first why they died. A released session is resumed, and may end its process again.</p>
-      {mayDecide && (
-        <div className="buttons">
-          <button
-            type="button"
-            className="primary"
-            onClick={() =>
-              void deliver(keyOf(wait), 'Released', async () => {
-                await ask(`/api/agent/session/${encodeURIComponent(wait.sessionId)}/release`, { body: {} })
-                await queries.invalidateQueries({ queryKey: waitsQuery.queryKey })
-              }).then(decided)
-            }
-          >
-            Release it
-          </button>
-        </div>
-      )}
+      <SendAtOnce {...props} text="Released" send={() => consoleApi.release(wait.sessionId)}>
+        Release it
+      </SendAtOnce>
     </div>
   )
 }
 
 /** A run that waits until a change of its agent is accepted. */
-export function ChangeCase({ wait, mayDecide, decided }: CaseProps): ReactNode {
+export function ChangeCase(props: CaseProps): ReactNode {
+  const { wait } = props
   const { change } = wait
   if (!change) return <Plain text={wait.text} />
   const { from, to, instructions, tools } = change
@@ -174,22 +164,41 @@ export function ChangeCase({ wait, mayDecide, decided }: CaseProps): ReactNode {
           </li>
         ))}
       </ul>
-      {mayDecide && (
-        <div className="buttons">
-          <button
-            type="button"
-            className="primary"
-            onClick={() =>
-              void deliver(keyOf(wait), 'Accepted', async () => {
-                await client.acceptChange(wait.sessionId, change.id)
-                await queries.invalidateQueries({ queryKey: waitsQuery.queryKey })
-              }).then(decided)
-            }
-          >
-            Accept the change
-          </button>
-        </div>
-      )}
+      <SendAtOnce {...props} text="Accepted" send={() => client.acceptChange(wait.sessionId, change.id)}>
+        Accept the change
+      </SendAtOnce>
+    </div>
+  )
+}
+
+/** A decision that is sent at once, without a time to undo it. */
+function SendAtOnce({
+  wait,
+  mayDecide,
+  decided,
+  text,
+  send,
+  children,
+}: CaseProps & {
+  /** What the row says of the outcome. */
+  readonly text: string
+  readonly send: () => Promise<unknown>
+  readonly children: string
+}): ReactNode {
+  if (!mayDecide) return null
+  const deliverAndRead = async (): Promise<void> => {
+    await send()
+    await queries.invalidateQueries({ queryKey: waitsQuery.queryKey })
+  }
+  return (
+    <div className="buttons">
+      <button
+        type="button"
+        className="primary"
+        onClick={() => void deliver(keyOf(wait), text, deliverAndRead).then(decided)}
+      >
+        {children}
+      </button>
     </div>
   )
 }

@@ -7,7 +7,6 @@ import { Ago } from '../look/ago.tsx'
 import { count } from '../look/measures.ts'
 import { Empty, Failure, Loading, problemLine } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
-import { askJson } from '../wire/connection.ts'
 import { consoleApi } from '../wire/console-api.ts'
 import { accessQuery, queries } from '../wire/queries.ts'
 
@@ -133,7 +132,7 @@ function Leases({ leases }: Pick<SystemAnswer, 'leases'>): ReactNode {
 
 function Quarantined({ quarantined }: Pick<SystemAnswer, 'quarantined'>): ReactNode {
   const release = useMutation({
-    mutationFn: (id: string) => askJson(`/api/agent/session/${encodeURIComponent(id)}/release`, { body: {} }),
+    mutationFn: (id: string) => consoleApi.release(id),
     onSettled: () => queries.invalidateQueries({ queryKey: systemQuery.queryKey }),
   })
   return (
