@@ -52,14 +52,11 @@ export function Inbox(): ReactNode {
         {error && <Failure error={error} />}
         {isPending && <Loading height={64} />}
         <ul ref={list}>
-          {open.map((wait) => (
-            <InboxRow key={keyOf(wait)} wait={wait} isOpen isShown={wait === shown} select={() => select(wait)} />
-          ))}
-          {ended.map((wait) => (
+          {rows.map((wait, at) => (
             <InboxRow
               key={keyOf(wait)}
               wait={wait}
-              isOpen={false}
+              isOpen={at < open.length}
               isShown={wait === shown}
               select={() => select(wait)}
             />
