@@ -16,7 +16,10 @@ export function useCurves(box: RefObject<HTMLDivElement | null>, drawn: Case): r
   useLayoutEffect(() => {
     const element = box.current
     if (!element) return
-    const draw = (): void => setCurves((before) => (isSame(before, measured(element)) ? before : measured(element)))
+    const draw = (): void => {
+      const now = measured(element)
+      setCurves((before) => (isSame(before, now) ? before : now))
+    }
     const sizes = new ResizeObserver(draw)
     for (const one of element.children) if (!one.matches('svg')) sizes.observe(one)
     // A source that scrolls moves its words.

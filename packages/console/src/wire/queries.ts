@@ -99,12 +99,13 @@ function isWhole(filter: unknown): boolean {
 
 /** Puts a session that changed at the top. A filtered list keeps its rows: the filter is the server's. */
 function patched(pages: Pages, session: ConsoleSession, whole: boolean): Pages {
-  if (!whole) {
-    const replaced = (one: ConsoleSession): ConsoleSession => (one.id === session.id ? session : one)
-    return { ...pages, pages: pages.pages.map((page) => ({ ...page, sessions: page.sessions.map(replaced) })) }
-  }
-  const rest = pages.pages.map((page) => ({ ...page, sessions: page.sessions.filter(({ id }) => id !== session.id) }))
+  const isSame = ({ id }: ConsoleSession): boolean => id === session.id
+  // Pages without the session stay the same objects, so that they are not compared row by row.
+  const rest = pages.pages.map((page) => {
+    if (!page.sessions.some(isSame)) return page
+    return { ...page, sessions: page.sessions.flatMap((one) => (!isSame(one) ? one : whole ? [] : session)) }
+  })
   const [first, ...others] = rest
-  if (!first) return pages
+  if (!first || !whole) return { ...pages, pages: rest }
   return { ...pages, pages: [{ ...first, sessions: [session, ...first.sessions] }, ...others] }
 }
