@@ -80,8 +80,8 @@ function RawLogOf({ sessionId, index }: { readonly sessionId: string; readonly i
     { key: 'Escape', does: 'close the detail', run: () => select(undefined) },
   ])
   return (
-    <div className={entry ? 'raw with-pane' : 'raw'}>
-      <div className="raw-main">
+    <div className={entry ? 'split raw with-pane' : 'split raw'}>
+      <div className="split-main">
         <div className="raw-bar">
           <label className="sr" htmlFor="raw-filter">
             Filter
@@ -108,7 +108,7 @@ function RawLogOf({ sessionId, index }: { readonly sessionId: string; readonly i
           <Empty title={all.length === 0 ? 'The log is empty.' : 'No entry matches this filter.'} />
         )}
         <div
-          className="raw-rows"
+          className="split-rows raw-rows"
           ref={box}
           role="listbox"
           tabIndex={0}
@@ -129,7 +129,7 @@ function RawLogOf({ sessionId, index }: { readonly sessionId: string; readonly i
                     aria-selected={n === at}
                     aria-posinset={n + 1}
                     aria-setsize={rows.length}
-                    className="raw-row"
+                    className="split-row raw-row"
                     style={hueStyle(one.agent, { transform: `translateY(${start}px)` })}
                     onClick={() => select(one)}
                   >

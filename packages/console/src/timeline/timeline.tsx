@@ -108,8 +108,8 @@ export function TimelineOf({
   ])
   if (flat.length === 0) return <Empty title="Nothing has happened in this session yet." />
   return (
-    <div className={opened && current ? 'timeline with-pane' : 'timeline'}>
-      <div className="tl-main" ref={frame}>
+    <div className={opened && current ? 'split timeline with-pane' : 'split timeline'}>
+      <div className="split-main" ref={frame}>
         <Facts index={index} layout={layout} workMs={axis.workMs} />
         <div className="tl-head">
           <span className="dim">
@@ -119,7 +119,7 @@ export function TimelineOf({
           <AxisHead axis={axis} shown={shown} width={width} />
         </div>
         <div
-          className="tl-rows"
+          className="split-rows tl-rows"
           ref={box}
           role="tree"
           tabIndex={0}
@@ -136,7 +136,7 @@ export function TimelineOf({
                   <div
                     key={one.row.id}
                     id={domId(one.row.id)}
-                    className={`tl-row of-${one.row.kind}`}
+                    className={`split-row tl-row of-${one.row.kind}`}
                     role="treeitem"
                     aria-level={one.level}
                     aria-selected={one.row.id === current?.id}
