@@ -12,10 +12,9 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { inBrowser, looks, openTab, whyNoBrowser } from './browser.ts'
+import { hostile, token } from './scenario.ts'
 
-const token = 'a-token-of-the-tests'
 const isBuilt = page.assets.length > 0
-const hostile = '<img src=x onerror=alert(1)> \u202Egnp.exe [link](javascript:alert(1))'
 
 function opened(): Server {
   const store = memoryStore()

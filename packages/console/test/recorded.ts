@@ -5,9 +5,7 @@ import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { z } from 'zod'
 
-/** Markup, letters that run backwards, a control character, and an address that is no link. */
-export const hostile = '<img src=x onerror=alert(1)> \u202Egnp.exe \u0007 [link](javascript:alert(1))'
-export const account = 'XX42 TEST 0000 1111 2222'
+import { account, hostile } from './scenario.ts'
 
 /** The agent that takes mails. */
 export function deskWith(store: SessionStore): Agent {

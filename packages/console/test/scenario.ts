@@ -16,7 +16,7 @@ export const token = 'a-token-of-the-tests'
 export const hostile =
   '<img src=x onerror=alert(1)> \u202Egnp.exe \u0007 [link](javascript:alert(1)) <script>alert(2)</script>'
 
-const account = 'XX42 TEST 0000 1111 2222'
+export const account = 'XX42 TEST 0000 1111 2222'
 const mail = [
   'Hello,',
   'the cap of order 1056 does not fit, please refund it.',

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 
 import * as page from '@provost/console'
-import { createServer, serve } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
@@ -10,9 +9,9 @@ import { expect, test } from 'vitest'
 import type { IndexEntry } from '../src/entries/indexed-log.ts'
 import { matches, readFilter } from '../src/raw/entry-filter.ts'
 import { inBrowser, looks, openTab, whyNoBrowser } from './browser.ts'
-import { account, agentsWith, busyDesk, deskWith } from './recorded.ts'
+import { agentsWith, busyDesk, deskWith } from './recorded.ts'
+import { account, openConsole } from './scenario.ts'
 
-const token = 'a-token-of-the-tests'
 /** Both themes and both widths, each once: the views are many. */
 const lookPair = looks.filter(({ theme, width }) => (theme === 'light') === (width === 'desk'))
 
@@ -46,7 +45,7 @@ test('the views that few readers open are loaded with them', (ctx) => {
     (sum, name) => sum + gzipSync(readFileSync(new URL(`assets/${name}`, page.root))).length,
     0,
   )
-  expect(size).toBeLessThan(250_000)
+  expect(size).toBeLessThan(160_000)
   for (const view of [
     'timeline',
     'flow',
@@ -56,8 +55,11 @@ test('the views that few readers open are loaded with them', (ctx) => {
     'policy-page',
     'cost-page',
     'system-page',
-  ])
-    expect(initial.some((name) => name.startsWith(`${view}-`))).toBe(false)
+  ]) {
+    const own = page.assets.filter((name) => name.startsWith(`${view}-`) && name.endsWith('.js'))
+    expect([view, own.length]).toEqual([view, 1])
+    expect(initial).not.toContain(own[0])
+  }
 })
 
 /** Selects the account number where an entry shows it. */
@@ -87,10 +89,8 @@ test('in a browser each view shows a session, in both themes and widths, with th
   const busy = busyDesk(store, 300)
   const { sessionId } = await desk.run('Handle mail 15.')
   const many = await busy.run('go')
-  const listening = await serve(createServer({ agents: [desk, billing, busy], store, console: { page, token } }), {
-    port: 0,
-  })
-  const { origin, pathname, hash } = new URL(listening.consoleUrl ?? '')
+  const listening = await openConsole(() => [desk, billing, busy], { store })
+  const { origin, pathname, hash } = new URL(listening.consoleUrl)
   const listAt = `${origin}${pathname}sessions${hash}`
   const at = (path: string): string => `${origin}${pathname}${path}`
   try {
@@ -139,7 +139,7 @@ test('in a browser each view shows a session, in both themes and widths, with th
         await tab.expectFine()
 
         await shown.goto(at(`sessions/${sessionId}/policy`))
-        await waitFor('.decisions summary')
+        await shown.locator('.decisions summary', { hasText: 'allowed read_mail by default' }).waitFor()
         await shown.getByLabel('Always deny these tools').fill('pay')
         await shown.getByRole('button', { name: 'Judge this session' }).click()
         await shown.locator('.what-if td', { hasText: 'deniedTool' }).waitFor()
@@ -183,8 +183,8 @@ test('views say what is missing where there is nothing, and that the server is g
   const store = memoryStore()
   const desk = deskWith(store)
   const { sessionId } = await desk.run('Handle mail 15.')
-  const listening = await serve(createServer({ agents: [desk], store, console: { page, token } }), { port: 0 })
-  const { origin, pathname, hash } = new URL(listening.consoleUrl ?? '')
+  const listening = await openConsole(() => [desk], { store })
+  const { origin, pathname, hash } = new URL(listening.consoleUrl)
   const listAt = `${origin}${pathname}sessions${hash}`
   await inBrowser(async (browser) => {
     const tab = await openTab(browser, listAt, { theme: 'light', width: 'desk' })
