@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-import { changeSchema } from '../http/response-schema.ts'
 import type {
   AccessAnswer,
   ConsoleLabel,
@@ -98,7 +97,16 @@ export const consoleWaitsAnswer: z.ZodType<ConsoleWaitsAnswer> = z.object({
       sticky: z.literal('session').optional(),
       tool: z.object({ name: z.string(), effect: z.string(), idempotent: z.boolean(), schema: z.unknown() }).optional(),
       wait: z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() }).optional(),
-      change: changeSchema.optional(),
+      change: z
+        .object({
+          id: z.string(),
+          agent: z.string(),
+          from: z.string().optional(),
+          to: z.string().optional(),
+          instructions: z.boolean(),
+          tools: z.array(z.object({ name: z.string(), change: z.enum(['added', 'removed', 'changed']) })),
+        })
+        .optional(),
     }),
   ),
   next: z.string().optional().describe('The `after` of the next page.'),

@@ -29,18 +29,16 @@ const pending = z.object({
   inputs: z.array(z.looseObject({ id: z.string(), callId: z.string(), message: z.string() })),
 })
 
-/** A change of an agent. */
-export const changeSchema = z.object({
-  id: z.string(),
-  agent: z.string(),
-  from: z.string().optional(),
-  to: z.string().optional(),
-  instructions: z.boolean(),
-  tools: z.array(z.object({ name: z.string(), change: z.enum(['added', 'removed', 'changed']) })),
-})
-
-const change = changeSchema
-  .extend({ rule: z.enum(['continue', 'ask', 'refuse']) })
+const change = z
+  .object({
+    id: z.string(),
+    agent: z.string(),
+    from: z.string().optional(),
+    to: z.string().optional(),
+    instructions: z.boolean(),
+    tools: z.array(z.object({ name: z.string(), change: z.enum(['added', 'removed', 'changed']) })),
+    rule: z.enum(['continue', 'ask', 'refuse']),
+  })
   .describe('What changed in the agent since the run began. The run is not resumed with it, or once it is accepted.')
 
 export const sessionSchema: z.ZodType = z.object({
