@@ -4,6 +4,7 @@ import { isRecord, toJson } from '@provost/core'
 import { inputIn, modeOf, sendToken } from '../messages/child-message.ts'
 import type { Inbox, InboxInput, InboxReader, SentInput } from '../types/inputs.ts'
 import type { AbortOptions, SendMode } from '../types/stream.ts'
+import { abortOptions, abortToken } from './abort-delivery.ts'
 import { notify } from './pending-inputs.ts'
 
 /** The parameters of an inbox. */
@@ -18,15 +19,12 @@ export interface InboxOptions {
   isTaken(token: string): boolean
 }
 
-/** Prefix of the tokens of aborts. */
-export const abortToken = 'abort/'
-
 /** Opens the inbox of a log. Nothing is read before a run asks. */
 export function openInbox(options: InboxOptions): Inbox {
   const { store, log, scrubber, isTaken } = options
   const inputs = { steer: new Map<string, InboxInput>(), queue: new Map<string, InboxInput>() }
   const answers = new Map<string, Delivery>()
-  /** Aborts that no run was there to take, by token. */
+  /** Aborts by token, until a log records them as taken. */
   const aborts = new Map<string, { readonly runId: unknown; readonly options: AbortOptions }>()
   /** What only the sender in this process knows of an input, until it is read. */
   const terms = new Map<string, Pick<SentInput, 'signal' | 'atRest'>>()
@@ -79,15 +77,19 @@ export function openInbox(options: InboxOptions): Inbox {
       if (reader) notify(reader.pendingInputs)
     } else if (token.startsWith(abortToken)) {
       const { runId, options: how }: Record<string, unknown> = isRecord(value) ? value : {}
-      if (!reader) aborts.set(token, { runId, options: abortOptions(how) })
-      else if (runId === reader.runId) reader.abort(token, abortOptions(how))
+      if (reader && runId !== reader.runId) return
+      // Also where a run takes it: it may end before its log records that.
+      aborts.set(token, { runId, options: abortOptions(how) })
+      reader?.abort(token, abortOptions(how))
     } else answer(delivery)
   }
 
   /** Hands the run the aborts that came before it. */
   function deliverAborts(own: InboxReader): void {
-    for (const [token, { runId, options: how }] of aborts) if (runId === own.runId) own.abort(token, how)
-    aborts.clear()
+    for (const [token, { runId, options: how }] of aborts) {
+      if (isTaken(token) || runId !== own.runId) aborts.delete(token)
+      else own.abort(token, how)
+    }
   }
 
   function firstUntaken(): InboxInput | undefined {
@@ -156,7 +158,7 @@ export function openInbox(options: InboxOptions): Inbox {
     lastRead: () => after,
     lastTaken: () => firstUntaken()?.after ?? after,
     hasAbort(runId) {
-      return [...aborts.values()].some((abort) => abort.runId === runId)
+      return [...aborts].some(([token, abort]) => abort.runId === runId && !isTaken(token))
     },
     unread,
     has: (mode) => has(mode) || (mode === 'steer' && steersOnTheirWay > 0),
@@ -195,15 +197,5 @@ export function openInbox(options: InboxOptions): Inbox {
         stop.abort('the run is over')
       }
     },
-  }
-}
-
-function abortOptions(value: unknown): AbortOptions {
-  if (!isRecord(value)) return {}
-  const { drain, graceMs, onPendingApprovals: policy } = value
-  return {
-    ...(drain === true && { drain }),
-    ...(typeof graceMs === 'number' && { graceMs }),
-    ...((policy === 'deny' || policy === 'hold' || policy === 'fail') && { onPendingApprovals: policy }),
   }
 }

@@ -7,6 +7,7 @@ import { parkedEntry } from '../entries/call-entries.ts'
 import { openCallEntries, openWaitEntries } from '../entries/closing-entries.ts'
 import { closingMessage, endedEntry, suspendedEntry, yieldedEntry } from '../entries/run-entries.ts'
 import { hookContexts } from '../hooks/hook-context.ts'
+import { abortsLeft } from '../inbox/abort-delivery.ts'
 import { asError } from '../result/run-error.ts'
 import { brokenResult } from '../result/run-result.ts'
 import { placeOf } from '../state/entry.ts'
@@ -76,6 +77,9 @@ async function closingEntries(
   await catchUp()
   const { resumeOffset } = ctx
   if (resumeOffset !== undefined && state.offset > resumeOffset) ctx.ownershipEntries ??= []
+  // The run was aborted as it was resumed. The inbox holds the abort no longer.
+  if (ending.status === 'aborted' && state.run?.id === ctx.id && abortsLeft(state).length > 0)
+    ctx.ownershipEntries ??= []
   if (!ctx.ownershipEntries) return []
   if (ctx.ownershipEntries.length > 0 && state.run?.id !== ctx.id) await begin(ctx.ownershipEntries)
   ctx.ownershipEntries = []

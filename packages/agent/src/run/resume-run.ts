@@ -6,6 +6,7 @@ import { admitChange, changeSince, manifestOf } from '../definition/definition-c
 import { resolvedEntries } from '../entries/decision-entries.ts'
 import { resumedEntry } from '../entries/run-entries.ts'
 import { checkActive } from '../handoff/active-agent.ts'
+import { abortsLeft } from '../inbox/abort-delivery.ts'
 import { holdLease } from '../log/lease.ts'
 import { readLog } from '../log/log-snapshot.ts'
 import { checkAgent, checkSignature } from '../result/run-state-data.ts'
@@ -39,7 +40,9 @@ export async function prepareResume(
   checkTools(ctx.agent, state, run)
   const change = ctx.parentRun?.within ? undefined : changeSince(run.manifest, entryAgent)
   // A run that only ends needs no acceptance, and records none.
-  if (change && ctx.control.isRequested) await unlessAborted(ctx.signal, new Promise(() => {}))
+  const isAborted = abortsLeft(state).some(({ drain }) => drain !== true)
+  if (change && isAborted) ctx.control.isRequested = true
+  else if (change && ctx.control.isRequested) await unlessAborted(ctx.signal, new Promise(() => {}))
   else if (change) {
     await admitChange(change, entryAgent, options.acceptChanges ?? false)
     ctx.changed = manifestOf(entryAgent)
@@ -94,8 +97,11 @@ export async function resumeRun(ctx: RunContext): Promise<void> {
   }
   ctx.resumeOffset = state.offset
   const wasAborting = isAborting(state)
+  const aborts = abortsLeft(state)
   await logWriter.append([resumedEntry(state, ctx.changed)])
   ctx.ownershipEntries = []
+  // A process has taken them from the inbox and died, or was cut off, before it ended the run.
+  for (const options of aborts) ctx.control.abort(options)
   if (!hasInput(state, run)) throw new RunEnding('failed', noInput)
   if (wasAborting) throw new RunEnding('aborted')
   await prepareAgent(ctx, placeOf(state))

@@ -7,11 +7,11 @@ import { detachCalls } from '../composite/active-calls.ts'
 import { createAbortControl, linkSignal } from '../control/abort-control.ts'
 import { isStoreAway, sourceOf, storeFailure } from '../control/failure-source.ts'
 import { report } from '../control/report.ts'
-import { takenEntry } from '../entries/wait-entries.ts'
 import { createEventBus } from '../events/event-bus.ts'
 import { followWithListeners, observeWithHooks } from '../hooks/event-hooks.ts'
+import { abortToken, takenAbort } from '../inbox/abort-delivery.ts'
 import { firstInput } from '../inbox/drain.ts'
-import { abortToken, openInbox } from '../inbox/inbox.ts'
+import { openInbox } from '../inbox/inbox.ts'
 import { createPendingInputs } from '../inbox/pending-inputs.ts'
 import { holdLease } from '../log/lease.ts'
 import { logSnapshot, readLog } from '../log/log-snapshot.ts'
@@ -22,7 +22,6 @@ import { messagesOf } from '../messages/read-input.ts'
 import { causeOf } from '../result/run-error.ts'
 import { runResult } from '../result/run-result.ts'
 import { cutOffMessage, unloggedFailure } from '../result/unlogged-failure.ts'
-import { placeOf } from '../state/entry.ts'
 import { emptySessionState } from '../state/session-state.ts'
 import { withinRun } from '../tree/async-context.ts'
 import { byteLimitsIn } from '../tree/byte-meter.ts'
@@ -267,7 +266,7 @@ function readerOf(ctx: RunContext, control: AbortControl): InboxReader {
     abort(token, options) {
       control.isRequested ||= options?.drain !== true
       // Recorded as taken first, so that it does not abort the run again after it is resumed.
-      const taken = logWriter.append([takenEntry(placeOf(state), token)]).catch(failed)
+      const taken = logWriter.append([takenAbort(state, token, options)]).catch(failed)
       void taken.then(() => control.abort(options))
     },
   }

@@ -1,6 +1,7 @@
 import type { DueTime, PartOrigin, Rest, RunResult, SessionStore, Timestamp } from '@provost/core'
 
 import { reportRest } from '../children/part-session.ts'
+import { abortsLeft } from '../inbox/abort-delivery.ts'
 import { firstInput } from '../inbox/drain.ts'
 import type { Recipient } from '../messages/read-input.ts'
 import { expiredWaits, nextDeadline } from '../state/wait-deadlines.ts'
@@ -92,7 +93,8 @@ function startDue({ state, runs, inbox }: AdvanceSetup): void {
   const rest = restOf(state, runs)
   if (rest === 'idle') return runs.startNext()
   const runId = state.run?.id ?? ''
-  const hasNews = runs.hasDueWork() || expiredWaits(state).length > 0 || inbox.hasAbort(runId)
+  const isAborted = inbox.hasAbort(runId) || abortsLeft(state).length > 0
+  const hasNews = runs.hasDueWork() || expiredWaits(state).length > 0 || isAborted
   if (rest !== 'waits' || hasNews) runs.resume({})
 }
 

@@ -65,7 +65,7 @@ export interface Inbox {
   lastRead(): string
   /** Id of the last delivery before the first input that no run has taken; otherwise as {@link lastRead}. */
   lastTaken(): string
-  /** Whether an abort of a run was read while no run was there to take it. */
+  /** Whether an abort of a run was read that no log records as taken. */
   hasAbort(runId: string): boolean
   /** Unread inputs of a mode in their order. An input is unread until the log records it. */
   unread(mode: SendMode): Iterable<InboxInput>
