@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 import type { Agent } from 'provost'
 import { verifyAudit } from 'provost/governance'
@@ -36,8 +37,10 @@ export async function checkSessions(of: {
   readonly sessions: ReadonlyMap<string, Followed>
   /** Sessions that were told to abort, which may have been too late. */
   readonly aborted: ReadonlySet<string>
+  /** Folder for the exports of sessions for which something does not hold. */
+  readonly logs: string | undefined
 }): Promise<Checked> {
-  const { cluster, agent, seed, sessions, aborted } = of
+  const { cluster, agent, seed, sessions, aborted, logs } = of
   const violations: string[] = []
   const paid = new Map<string, string[]>()
   for (const text of readFileSync(cluster.outside, 'utf8').split('\n').filter(Boolean)) {
@@ -47,6 +50,7 @@ export async function checkSessions(of: {
   let described = 0
   let verified = 0
   for (const [index, [id, { status }]] of [...sessions].entries()) {
+    const known = violations.length
     const plan = planOf(seed, index)
     const keys = paid.get(id) ?? []
     const planned = paymentsOf(plan)
@@ -66,6 +70,9 @@ export async function checkSessions(of: {
       violations.push(
         `the log of ${id} does not verify: ${problems.map(({ code, message }) => `${code} (${message})`).join(', ')}`,
       )
+    if (logs === undefined || violations.length === known) continue
+    mkdirSync(logs, { recursive: true })
+    writeFileSync(join(logs, `${id}.jsonl`), exported)
   }
   const all = [...sessions.values()]
   const count = (wanted: string): number => all.filter(({ status }) => status === wanted).length

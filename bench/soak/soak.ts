@@ -20,8 +20,13 @@ export interface SoakOptions {
   /** How long sessions are begun, in milliseconds. */
   readonly ms: number
   readonly seed: number
+  /** Sessions in progress. */
+  readonly atOnce: number
+  readonly workers: number
   /** `sqlite` although PostgreSQL is installed. */
   readonly store: string | undefined
+  /** Folder for the exports of sessions for which something does not hold. */
+  readonly logs: string | undefined
   say(text: string): void
   /** Begins no further sessions. */
   readonly stopping: AbortSignal
@@ -41,8 +46,6 @@ export interface SoakOutcome extends Checked, MemoryTrend {
   readonly samples: number
 }
 
-/** Sessions at once. */
-const atOnce = 24
 const sampleMs = 10_000
 /** Without progress for so long, what has not ended will not end. */
 const stuckMs = 90_000
@@ -50,10 +53,11 @@ const stuckMs = 90_000
 const numberOf = (id: string): number => Number(id.slice('soak-'.length))
 
 /** Runs mixed sessions under disturbances, and checks them when all have ended. */
-export async function soak({ ms, seed, store: wanted, say, stopping }: SoakOptions): Promise<SoakOutcome> {
+export async function soak(options: SoakOptions): Promise<SoakOutcome> {
+  const { ms, seed, atOnce, store: wanted, logs, say, stopping } = options
   const kind = wanted === undefined && hasPostgres() ? 'postgres' : 'sqlite'
   const desk = new URL('desk.ts', import.meta.url)
-  const cluster = await startCluster({ engine: 'none', store: kind, workers: 4, desk })
+  const cluster = await startCluster({ engine: 'none', store: kind, workers: options.workers, desk })
   try {
     const { store, outside } = cluster
     const [spared] = cluster.workers
@@ -119,7 +123,7 @@ export async function soak({ ms, seed, store: wanted, say, stopping }: SoakOptio
     await disturbing
 
     line('checking')
-    const checked = await checkSessions({ cluster, agent, seed, sessions: follower.sessions, aborted })
+    const checked = await checkSessions({ cluster, agent, seed, sessions: follower.sessions, aborted, logs })
     for (const worker of cluster.workers) await cluster.end(worker, 'SIGTERM')
     const trend = memoryTrend(samples)
     return {
