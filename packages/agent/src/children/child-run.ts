@@ -114,7 +114,7 @@ export async function runChildToEnd(spawned: SpawnedChild, fresh: boolean): Prom
         : await inSlot(carried, () => around(ctx, op, () => runChildOnce(carried)))
       // Its log has no end, so it goes on when the run above does.
       if (result.status === 'failed' && !isOver(snapshot.state) && isStoreAway(result.error)) throw result.error
-      if (result.status !== 'suspended') await endChildLog(carried)
+      if (result.status !== 'suspended') await endChildLog(carried, result)
       await join(carried, result)
       ctx.children.delete(runId)
       if (result.status !== 'suspended') {
@@ -144,12 +144,15 @@ export async function runChildToEnd(spawned: SpawnedChild, fresh: boolean): Prom
   }
 }
 
-/** Ends the log of a child that was aborted before it resumed. No run would ever close it. */
-async function endChildLog({ ctx, child, agent, snapshot }: RunningChild): Promise<void> {
+/** Ends the log of a child that ended without it, as its result states. No run would ever close it. */
+async function endChildLog(
+  { ctx, child, agent, snapshot }: RunningChild,
+  { error }: Pick<RunResult<unknown>, 'error'>,
+): Promise<void> {
   if (!snapshot.state.run || isOver(snapshot.state)) return
   try {
     await ctx.logWriter.confirm()
-    await closeChild(ctx, child)
+    await closeChild(ctx, child, error && toErrorInfo(error))
     applyEntries(snapshot, await readLog(agent.store, child.log, snapshot.state.offset))
   } catch {
     // The store fails, or another process owns the log. The result of the child still counts here.

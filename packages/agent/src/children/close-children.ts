@@ -1,4 +1,4 @@
-import type { NewEntry } from '@provost/core'
+import type { ErrorInfo, NewEntry } from '@provost/core'
 import { joinLabels } from '@provost/core'
 
 import { joinedEntry } from '../entries/child-entries.ts'
@@ -49,8 +49,12 @@ function isDescendant({ run }: SessionState, { parentCallId }: ChildState, compo
   return false
 }
 
-/** Ends the log of one child, unless another process holds its lease. */
-export async function closeChild(ctx: RunContext, child: ChildState): Promise<NewEntry | undefined> {
+/**
+ * Ends the log of one child, unless another process holds its lease.
+ *
+ * @param error of a child that failed, and whose log does not have its end. Default: it is ended as aborted.
+ */
+export async function closeChild(ctx: RunContext, child: ChildState, error?: ErrorInfo): Promise<NewEntry | undefined> {
   const { agent, sessionId } = ctx
   const { store } = agent
   if (child.where === 'any') {
@@ -83,10 +87,10 @@ export async function closeChild(ctx: RunContext, child: ChildState): Promise<Ne
         ...(await closeChildren(ctx, state)),
         ...openCallEntries(state),
         ...openWaitEntries(state),
-        closingMessage(place, 'aborted', undefined),
+        closingMessage(place, error ? 'error' : 'aborted', undefined, error),
       ]
       await logWriter.append(entries)
-      await logWriter.append([endedEntry(state, agent, 'aborted', undefined, place)])
+      await logWriter.append([endedEntry(state, agent, error ? 'failed' : 'aborted', error, place)])
     }
     return closed(ctx, child, state)
   } finally {
