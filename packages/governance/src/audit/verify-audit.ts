@@ -59,6 +59,10 @@ export function verifyAudit(exported: string | Iterable<Entry>, options: VerifyO
     verifyLog(log, index === 0 && head !== undefined ? { ...others, head } : others, tombstones),
   )
   const problems = [...reports.flatMap((report) => report.problems), ...checkChildren(reports, read.isWhole)]
+  const endsAbove = new Map(reports.flatMap(({ childEnds }) => [...childEnds]))
+  // The run above ends a child whose process died after the last link. Its own links cover the status that it records.
+  for (const { run, status, found } of reports.flatMap(({ otherEnds }) => otherEnds))
+    if (endsAbove.get(run) !== status) problems.push(found)
   if (read.isCut) problems.push(problem('end-cut-off', '', 'The export has no last line: it was cut off.'))
   const [session] = reports
   return {
@@ -84,6 +88,10 @@ function validTombstones({ tombstones }: ExportedAudit, { key, keys = {} }: Veri
 /** The report of one log, with what the logs of a session state of each other. */
 interface LogReport extends Omit<AuditReport, 'ok'> {
   readonly runs: ReadonlySet<string>
+  /** Ends that are not those of the last links of their runs. */
+  readonly otherEnds: readonly OtherEnd[]
+  /** How the log states that runs of children ended. */
+  readonly childEnds: ReadonlyMap<string, string>
   readonly anchors: readonly ChildAnchor[]
   /** Runs of children that completed. */
   readonly joined: ReadonlySet<string>
@@ -92,6 +100,13 @@ interface LogReport extends Omit<AuditReport, 'ok'> {
   readonly hashes: ReadonlySet<string>
   /** Runs whose last link states that they completed. */
   readonly sealed: ReadonlySet<string>
+}
+
+/** The end of a run that is not the one of its last link. */
+interface OtherEnd {
+  readonly run: string
+  readonly status: string
+  readonly found: AuditProblem
 }
 
 /** What the entries of a log hold. */
@@ -176,7 +191,8 @@ function verifyLog(log: readonly Entry[], options: VerifyOptions, tombstones: Re
     last = link
   }
   const open = openEntries(read, linked, problems)
-  problems.push(...checkEnds(log, links, open))
+  const ends = checkEnds(log, links, open)
+  problems.push(...ends.found)
   if (options.head !== undefined && !links.some(({ hash }) => hash === options.head))
     problems.push(problem('end-cut-off', last?.rows.at(-1)?.entry ?? '', 'The chain does not contain the given head.'))
   const records = checkRecords(log, deleted.size > 0)
@@ -190,6 +206,10 @@ function verifyLog(log: readonly Entry[], options: VerifyOptions, tombstones: Re
     effects,
     ...(last && { head: last.hash }),
     runs: new Set(log.map(({ runId }) => runId)),
+    otherEnds: ends.others,
+    childEnds: new Map(
+      log.flatMap((one) => (one.type === 'child' && one.op === 'joined' ? [[one.callId, one.status] as const] : [])),
+    ),
     anchors: log.flatMap((entry) => anchorIn(entry) ?? []),
     ...completedChildren(log),
     hashes: new Set(links.map(({ hash }) => hash)),
@@ -244,9 +264,10 @@ function checkEnds(
   log: readonly Entry[],
   links: readonly AuditLink[],
   open: ReadonlySet<string>,
-): readonly AuditProblem[] {
-  if (links.some(({ old }) => old)) return []
+): { readonly found: readonly AuditProblem[]; readonly others: readonly OtherEnd[] } {
   const found: AuditProblem[] = []
+  const others: OtherEnd[] = []
+  if (links.some(({ old }) => old)) return { found, others }
   const seals = new Map(links.flatMap(({ end }) => (end ? [[end.run, end.status] as const] : [])))
   const audited = new Set<string>()
   const resumed = new Set<string>()
@@ -254,6 +275,7 @@ function checkEnds(
     // The audit of the original covers what was copied.
     if (isCopyMark(entry)) {
       found.length = 0
+      others.length = 0
       audited.clear()
     }
     if (startsWithAudit(entry)) audited.add(entry.runId)
@@ -263,15 +285,21 @@ function checkEnds(
       if (entry.op === 'resumed') resumed.add(entry.runId)
       if (entry.op !== 'ended') continue
       if (seal !== undefined && seal !== entry.status && !resumed.has(entry.runId))
-        found.push(
-          problem('entry-changed', entry.id, `The run ended as "${entry.status}"; its last link states "${seal}".`),
-        )
+        others.push({
+          run: entry.runId,
+          status: entry.status,
+          found: problem(
+            'entry-changed',
+            entry.id,
+            `The run ended as "${entry.status}"; its last link states "${seal}".`,
+          ),
+        })
       if (seal === undefined && entry.status === 'completed' && audited.has(entry.runId))
         found.push(problem('end-cut-off', entry.runId, 'The run completed, and its last link is missing.'))
     } else if (seal !== undefined && seal !== 'suspended' && !resumed.has(entry.runId) && actsAfterEnd(entry))
       found.push(problem('entry-unlinked', entry.id, 'The entry follows the end of its run.'))
   }
-  return found
+  return { found, others }
 }
 
 /** Whether the last link of a run states this end of it. */

@@ -14,7 +14,7 @@ import { desk, exportedLines, key, runDesk, textOfLines } from './audited-desk.t
 const sessionId = 'session'
 
 /** Resumes the run from the log, and answers what it asks. A call in doubt is not repeated. */
-async function goOn(agent: Agent, { store }: World): Promise<string> {
+async function goOn(agent: Agent, { store }: World, signal?: AbortSignal): Promise<string> {
   let offset = 0
   let start: object | undefined
   for await (const entry of store.read(sessionId)) {
@@ -23,7 +23,7 @@ async function goOn(agent: Agent, { store }: World): Promise<string> {
   }
   if (!start) return (await runDesk(agent, sessionId)).sessionId
   const state = { v: 1, ...start, agent: 'desk', cursor: { sessionId, ...start, offset } }
-  let result: RunResult = await agent.run(RunState.fromJSON(JSON.stringify(state), agent))
+  let result: RunResult = await agent.run(RunState.fromJSON(JSON.stringify(state), agent), signal && { signal })
   while (result.status === 'suspended') {
     const { approvals, uncertain } = result.pending
     result = await agent.run(result.state, {
@@ -54,6 +54,22 @@ describe('an audit of a run whose process died after any append', () => {
       expect(lives).toBeGreaterThan(20)
     },
   )
+
+  test('verifies once another process has aborted it', async () => {
+    const stride = full ? 1 : 2
+    const statuses = new Set<string>()
+    for (let lives = 1; ; lives += stride) {
+      const world = createWorld()
+      const { store, died } = mortal(world, lives, 'unanswered')
+      await Promise.race([died, runDesk(desk(store), sessionId).catch(() => {})])
+      const stored = world.stored.length
+      statuses.add(await goOn(desk(mortal(world, Infinity, 'refused').store), world, AbortSignal.abort()))
+      const { problems } = verifyAudit(textOfLines(await exportedLines(world.store, sessionId)), { key })
+      expect({ lives, problems }).toEqual({ lives, problems: [] })
+      if (world.stored.length === stored) break
+    }
+    expect([...statuses]).toContain('aborted')
+  })
 })
 
 test('an audit verifies where a child ended after the run above was left, since the store did not take its entries', async () => {
@@ -77,6 +93,28 @@ test('an audit verifies where a child ended after the run above was left, since 
   expect(await goOn(desk(store), world)).toBe('completed')
   const exported = textOfLines(await exportedLines(world.store, sessionId))
   expect(verifyAudit(exported, { key }).problems).toEqual([])
+})
+
+test('an audit verifies where the store did not take the end of a child, and the run above wrote it', async () => {
+  const world = createWorld()
+  const { store } = mortal(world, Infinity, 'refused')
+  let refusals = 0
+  const refusing: SessionStore = {
+    ...store,
+    async append(log, entries, terms) {
+      // The end of the child, and its end as failed.
+      if (log !== sessionId && entries.some((entry) => entry.type === 'run' && entry.op === 'ended') && refusals++ < 2)
+        throw new Error('refused')
+      return store.append(log, entries, terms)
+    },
+  }
+  await runDesk(desk(refusing), sessionId)
+  const lines = await exportedLines(world.store, sessionId)
+  const entries = lines.flatMap(({ entry }) => entry ?? [])
+  const joined = entries.find((entry) => entry.type === 'child' && entry.op === 'joined')
+  const ended = entries.find((entry) => entry.type === 'run' && entry.op === 'ended' && entry.runId !== joined?.runId)
+  expect([refusals, joined, ended]).toMatchObject([3, { status: 'failed' }, { status: 'failed' }])
+  expect(verifyAudit(textOfLines(lines), { key }).problems).toEqual([])
 })
 
 describe('an audit of a run that several drivers continue', () => {

@@ -255,6 +255,11 @@ describe('a broken log is found:', () => {
       ['entry-changed'],
     ],
     [
+      'the status of the end of a child is changed',
+      () => edit({ op: 'ended', agent: 'helper' }, { status: 'aborted' }),
+      ['entry-changed'],
+    ],
+    [
       'the last link is removed',
       () => {
         const at = lines.findLastIndex(({ entry }) => entry?.agent === 'desk' && isLink(entry))
