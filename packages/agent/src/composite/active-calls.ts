@@ -1,8 +1,8 @@
 import type { NewEntry } from '@provost/core'
 
 import { parkedEntry } from '../entries/call-entries.ts'
-import { deliveredDecisions, dueDecisions, resolvedEntries } from '../entries/decision-entries.ts'
-import { takeLetters } from '../entries/wait-entries.ts'
+import { answerWaits, deliveredDecisions, resolvedEntries } from '../entries/decision-entries.ts'
+import { letterEntries } from '../entries/wait-entries.ts'
 import { callOf } from '../state/session-state.ts'
 import type { ActiveCalls, CompositeCall, RunContext } from '../types/run-context.ts'
 import type { SessionState } from '../types/session-state.ts'
@@ -103,7 +103,7 @@ export function applyDecisions(ctx: RunContext): () => Promise<void> {
 function nestedDecisions({ inbox, state, pendingInputs }: RunContext): readonly NewEntry[] {
   const { run } = state
   if (!run) return []
-  const letters = takeLetters(state, inbox.answers)
+  const letters = letterEntries(state, inbox.answers)
   if (letters.length > 0) return letters
   const now = state.clock.now()
   const waits = [...state.waits].filter(([, { callId, parks, child, deadline = Number.POSITIVE_INFINITY }]) => {
@@ -114,13 +114,7 @@ function nestedDecisions({ inbox, state, pendingInputs }: RunContext): readonly 
   })
   if (waits.length === 0) return []
   const inside: SessionState = { ...state, waits: new Map(waits) }
+  answerWaits(inside, pendingInputs.decisions, inbox.answers)
   const delivered = deliveredDecisions(inside, inbox.answers)
-  if (delivered) return resolvedEntries(inside, delivered).entries
-  for (const [index, decisions] of pendingInputs.decisions.entries()) {
-    const { due, early } = dueDecisions(inside, decisions)
-    if (!due) continue
-    pendingInputs.decisions.splice(index, 1, ...(early ? [early] : []))
-    return resolvedEntries(inside, due).entries
-  }
-  return []
+  return delivered ? resolvedEntries(inside, delivered).entries : []
 }

@@ -115,10 +115,32 @@ export function dueDecisions(
 }
 
 /**
- * Returns the deliveries for open waits, and removes them from the map. Unanswered waits stay, as do deliveries that
- * nothing waits for yet.
+ * Makes answers of the decisions on open waits. Early ones stay in the list; decisions on closed waits are dropped.
+ *
+ * @throws ProvostError `unknown-wait` for a call that waits for something else.
  */
-export function deliveredDecisions(state: SessionState, deliveries: Map<string, Delivery>): Decisions | undefined {
+export function answerWaits(state: SessionState, decisions: Decisions[], answers: Map<string, Delivery>): void {
+  const left: Decisions[] = []
+  try {
+    for (let given = decisions.shift(); given; given = decisions.shift()) {
+      const { due, early } = dueDecisions(state, given)
+      if (early) left.push(early)
+      for (const entry of due ? resolvedEntries(state, due).entries : []) {
+        if (entry.type !== 'resolved' || answers.has(entry.token)) continue
+        const { token, value, by } = entry
+        answers.set(token, { id: token, token, value, by, at: state.clock.now() })
+      }
+    }
+  } finally {
+    decisions.unshift(...left)
+  }
+}
+
+/** Returns the deliveries for open waits. They stay in the map until the log has them: the run may end before. */
+export function deliveredDecisions(
+  state: SessionState,
+  deliveries: ReadonlyMap<string, Delivery>,
+): Decisions | undefined {
   if (deliveries.size === 0) return undefined
   const approvals: ApprovalDecision[] = []
   const toolResults: RemoteResult[] = []
@@ -128,7 +150,6 @@ export function deliveredDecisions(state: SessionState, deliveries: Map<string, 
     const delivery = deliveries.get(token)
     // A late delivery is kept; the code that expires the wait reports it.
     if (!delivery || delivery.at > deadline) continue
-    deliveries.delete(token)
     const { value, by } = delivery
     if (kind === 'approval') approvals.push(readVerdict({ token, value, by }))
     else if (kind === 'remote') toolResults.push({ callId, ...readRemoteValue(value), by })

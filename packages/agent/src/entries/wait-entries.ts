@@ -112,15 +112,11 @@ export function expiredEntry(state: SessionState, { token }: EntryOf<'wait'>): N
   return resolvedEntry(state, token, null, clock)
 }
 
-/** Returns the entries for the letters of children elsewhere, and removes the letters from the deliveries. */
-export function takeLetters(state: SessionState, answers: Map<string, Delivery>): readonly NewEntry[] {
-  const taken: NewEntry[] = []
-  for (const [token, { by }] of answers) {
-    if (state.waits.has(token) || !isAwaited(state, token)) continue
-    answers.delete(token)
-    taken.push(takenEntry(placeOf(state), token, by))
-  }
-  return taken
+/** Returns the entries for the letters of children elsewhere. */
+export function letterEntries(state: SessionState, answers: ReadonlyMap<string, Delivery>): readonly NewEntry[] {
+  return [...answers.values()]
+    .filter(({ token }) => !state.waits.has(token) && isAwaited(state, token))
+    .map(({ token, by }) => takenEntry(placeOf(state), token, by))
 }
 
 /**

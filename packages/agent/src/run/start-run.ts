@@ -159,7 +159,7 @@ async function perform<Output>(
     if (!within) meter.begin({ ...agent.byteLimits, ...byteLimitsIn(options) })
     // Other runs of its tree may have open effects, too.
     if ('resume' in start || parentRun?.origin) tree.hasOpenEffects = true
-    const committed = followed(store, parentRun, snapshot.state)
+    const follow = followed(store, parentRun, snapshot.state)
     const logWriter = openLogWriter(
       {
         store,
@@ -172,7 +172,10 @@ async function perform<Output>(
         scrubber: secrets.scrubber,
         meter,
         handedOver: () => ctx?.updateAgent(),
-        ...(committed && { committed }),
+        committed(entry) {
+          if (entry.type === 'resolved') inbox.answers.delete(entry.token)
+          follow?.(entry)
+        },
         written: () => wakeWaiters(tree),
       },
       entries,

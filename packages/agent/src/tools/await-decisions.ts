@@ -4,8 +4,8 @@ import { isPromise } from '@provost/core'
 import { report } from '../control/report.ts'
 import { checkDecisions } from '../definition/known-options.ts'
 import { rowDecisions, unknownRow } from '../entries/batch-decision.ts'
-import { deliveredDecisions, dueDecisions, unknownWait } from '../entries/decision-entries.ts'
-import { expiredEntry, takeLetters } from '../entries/wait-entries.ts'
+import { answerWaits, deliveredDecisions, dueDecisions, unknownWait } from '../entries/decision-entries.ts'
+import { expiredEntry, letterEntries } from '../entries/wait-entries.ts'
 import { isAwaited } from '../messages/child-message.ts'
 import { waitExpired } from '../result/session-error.ts'
 import { expiredWaits, nextDeadline, timerMs } from '../state/wait-deadlines.ts'
@@ -28,7 +28,7 @@ export async function decisionsOn(
     await inbox.arriving()
     await inbox.sync()
   }
-  const letters = takeLetters(state, inbox.answers)
+  const letters = letterEntries(state, inbox.answers)
   if (letters.length > 0) {
     await ctx.logWriter.append(letters)
     return {}
@@ -37,7 +37,7 @@ export async function decisionsOn(
   if (delivered) return delivered
   const over = expiredWaits(state)
   if (over.length > 0) return giveUp(ctx, over)
-  const due = takeDue(ctx)
+  const due = dueNow(ctx)
   if (due) return due
   if (ctx.signal.aborted || pendingInputs.draining) {
     if (ctx.control.pendingPolicy === 'hold') return 'suspend'
@@ -55,7 +55,7 @@ export async function decisionsOn(
   }
   if (decided.length > 0) return { approvals: decided }
   if (again) return {}
-  const meanwhile = takeDue(ctx)
+  const meanwhile = dueNow(ctx)
   if (meanwhile) return meanwhile
   const ending = pendingInputs.draining || ctx.signal.aborted
   if (ending && ctx.control.pendingPolicy !== 'hold') throw new RunEnding('aborted')
@@ -91,17 +91,10 @@ function hasDue({ inbox, state, pendingInputs }: RunContext): boolean {
   return pendingInputs.decisions.some((decisions) => dueDecisions(state, decisions).due !== undefined)
 }
 
-/** Removes and returns the first pending decisions with an open wait. Decisions that are early stay pending. */
-function takeDue({ inbox, state, pendingInputs }: RunContext): Decisions | undefined {
-  const delivered = deliveredDecisions(state, inbox.answers)
-  if (delivered) return delivered
-  for (const [index, decisions] of pendingInputs.decisions.entries()) {
-    const { due, early } = dueDecisions(state, decisions)
-    if (!due) continue
-    pendingInputs.decisions.splice(index, 1, ...(early ? [early] : []))
-    return due
-  }
-  return undefined
+/** Returns the decisions on open waits that have arrived. They are answers until the log has them. */
+function dueNow({ inbox, state, pendingInputs }: RunContext): Decisions | undefined {
+  answerWaits(state, pendingInputs.decisions, inbox.answers)
+  return deliveredDecisions(state, inbox.answers)
 }
 
 function isOver(clock: Clock, { expiresAt = Number.POSITIVE_INFINITY }: PendingApproval): boolean {

@@ -1,8 +1,9 @@
-import type { Decisions, Json, PendingInput, ToolQuestion } from '@provost/core'
+import type { Json, PendingInput, ToolQuestion } from '@provost/core'
 import { ProvostError, isPromise, toJson } from '@provost/core'
 
 import { report } from '../control/report.ts'
 import { checkQuestion } from '../definition/known-child-options.ts'
+import { answerWaits } from '../entries/decision-entries.ts'
 import { inputWait, resolvedEntry } from '../entries/wait-entries.ts'
 import { clock } from '../reducers/wait-reducer.ts'
 import { pendingOn } from '../state/next-action.ts'
@@ -44,7 +45,7 @@ export async function ask(
   const stored = state.waits.get(token)
   const answer = Promise.withResolvers<Answer>()
   const look = (): void => {
-    const found = takeAnswer(ctx, token)
+    const found = pendingAnswer(ctx, token)
     if (found) answer.resolve(found)
   }
   const timer = state.clock.timer(() => answer.resolve({ by: clock }), timerMs(state.clock, deadline))
@@ -94,22 +95,11 @@ export function askInProcess(ctx: RunContext, pending: PendingInput, found: (ans
   }
 }
 
-/** Removes and returns the pending answer to one question. */
-function takeAnswer({ inbox, pendingInputs }: RunContext, token: string): Answer | undefined {
-  const { decisions } = pendingInputs
+/** Returns the pending answer to one question. It stays pending until the log has it. */
+function pendingAnswer({ inbox, pendingInputs, state }: RunContext, token: string): Answer | undefined {
+  answerWaits(state, pendingInputs.decisions, inbox.answers)
   const delivery = inbox.answers.get(token)
-  if (delivery) {
-    inbox.answers.delete(token)
-    return { value: delivery.value, by: delivery.by === clock ? 'inbox' : delivery.by }
-  }
-  for (const [index, given] of decisions.entries()) {
-    const found = given.inputs?.find(({ id }) => id === token)
-    if (!found) continue
-    const left: Decisions = { ...given, inputs: (given.inputs ?? []).filter((one) => one !== found) }
-    decisions.splice(index, 1, left)
-    return { value: toJson(found.value), by: 'caller' }
-  }
-  return undefined
+  return delivery && { value: delivery.value, by: delivery.by === clock ? 'inbox' : delivery.by }
 }
 
 function expired({ message }: ToolQuestion): ProvostError {

@@ -51,7 +51,7 @@ export interface InboxReader {
 export interface Inbox {
   /** Other senders may know the log: it is watched, and questions can be answered there. */
   readonly isShared: boolean
-  /** Answers to waits, by token. An answer may arrive before its wait. */
+  /** Answers to waits that the log does not have, by token. An answer may arrive before its wait. */
   readonly answers: Map<string, Delivery>
   /** Sends input. Inputs of one sender arrive in their order. @returns when the store has it. */
   send(token: string, sent: SentInput): Promise<'accepted' | 'duplicate'>

@@ -3,7 +3,7 @@ import { memoryStore } from '@provost/sessions'
 import type { MemoryStoreOptions } from '@provost/sessions'
 import { manualClock } from '@provost/testing'
 import { tool } from '@provost/tools'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
 import { readLog } from '../run/run-check.ts'
@@ -274,6 +274,54 @@ test('an answer that arrives as the run suspends is used, also if the process di
   const last = async (): Promise<Entry | undefined> => (await readLog(store, 's')).at(-1)
   await expect.poll(last).toMatchObject({ op: 'suspended', seen: delivery?.id })
   await expect.poll(() => claimed(store)).toEqual(['s'])
+  const { agent: other } = world([{ text: 'Paid.' }], { tools: [payment], store })
+  expect(await (await other.resumeSession('s')).advance()).toEqual({ rest: 'done' })
+  expect(done).toEqual([5])
+})
+
+test('an answer whose record an abort discards is used by the next process', async () => {
+  const store = shared()
+  const { tool: payment, done } = payTool()
+  const stalled = Promise.withResolvers<void>()
+  const opened = Promise.withResolvers<void>()
+  let isDead = false
+  const slow: SessionStore = {
+    ...store,
+    lease: (...terms) => (isDead ? new Promise(() => {}) : store.lease(...terms)),
+    async append(log, entries, at) {
+      if (entries.some((entry) => entry.type === 'resolved' && entry.token === 'abort/other')) {
+        stalled.resolve()
+        await opened.promise
+      }
+      isDead ||= entries.some((entry) => entry.type === 'run' && entry.op === 'suspended')
+      return store.append(log, entries, at)
+    },
+  }
+  const { agent } = world([{ toolCalls: [pay(5)] }], { tools: [payment], store: slow })
+  const session = await agent.createSession({ id: 's' })
+  const asked = Promise.withResolvers<string>()
+  const run = session.stream('go', {
+    onApproval({ id }) {
+      asked.resolve(id)
+      return new Promise(() => {})
+    },
+  })
+  run.result.catch(() => {})
+  const wait = await asked.promise
+  const options = { drain: true, onPendingApprovals: 'hold', graceMs: 0 } as const
+  await answer(store, 'abort/other', { runId: run.runId, options })
+  await stalled.promise
+  // Its record waits for the write that stalls.
+  await answer(store, wait, { decision: 'approve' })
+  await new Promise(setImmediate)
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  run.abort({ onPendingApprovals: 'hold', graceMs: 0 }).catch(() => {})
+  await vi.advanceTimersByTimeAsync(1_000)
+  vi.useRealTimers()
+  opened.resolve()
+  const last = async (): Promise<Entry | undefined> => (await readLog(store, 's')).at(-1)
+  await expect.poll(last).toMatchObject({ op: 'suspended', due: expect.any(Number) })
+  expect(await claimed(store)).toEqual(['s'])
   const { agent: other } = world([{ text: 'Paid.' }], { tools: [payment], store })
   expect(await (await other.resumeSession('s')).advance()).toEqual({ rest: 'done' })
   expect(done).toEqual([5])
