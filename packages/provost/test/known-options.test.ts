@@ -315,6 +315,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     postgresStore: [(more) => sessions.postgresStore('postgres://nowhere/x', { schema: 'x', ...more })],
     readAttempts: { unchecked: data },
     linkWork: 'no options',
+    auditLogOf: 'no options',
     linkedWork: 'no options',
     folderArchive: 'no options',
     parentLogOf: { unchecked: data },

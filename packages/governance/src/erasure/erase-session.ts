@@ -1,7 +1,7 @@
 import type { Entry, KnownKeys, Principal, SessionStore } from '@provost/core'
 import { checkOptions, clockOf, isRecord, ProvostError, uuidv7 } from '@provost/core'
 import type { SessionArchive } from '@provost/sessions'
-import { exportSession, linkedWork, removeEffects, removeLinks } from '@provost/sessions'
+import { auditLogOf, exportSession, linkedWork, removeEffects, removeLinks } from '@provost/sessions'
 
 import type { AuditKey } from '../audit/audit-link.ts'
 import { linkIn } from '../audit/audit-link.ts'
@@ -54,7 +54,7 @@ interface Removed {
 
 /**
  * Erases a session for good: its logs, those of its children and of linked work, inboxes, blobs that nothing else uses,
- * transient items, effects, what memories remember from it, and its exports in archives. Tombstones keep a late child or a
+ * records of who exported it, transient items, effects, what memories remember from it, and its exports in archives. Tombstones keep a late child or a
  * late delivery from bringing it back; a process that still runs it is fenced.
  *
  * @returns the receipt. Keep it: `verifyReceipt` and `verifyAudit` verify it without the erased data.
@@ -120,6 +120,7 @@ async function eraseOne(
   const erased = await stated(store, sessionId)
   // First the log: what follows removes traces that a living writer could add to otherwise.
   await store.erase(sessionId, receipt)
+  await store.erase(auditLogOf(sessionId), receipt)
   removed.sessions.push(erased)
   removed.effects += await removeEffects(store, { scope: 'session', scopeId: sessionId })
   await removeLinks(store, sessionId)

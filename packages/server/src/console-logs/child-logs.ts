@@ -1,8 +1,7 @@
 import type { Entry, SessionStore } from '@provost/core'
-import { parentLogOf } from '@provost/sessions'
+import { auditLogOf, parentLogOf } from '@provost/sessions'
 
 import { HttpError } from '../http/http-error.ts'
-import { auditLogOf } from '../sessions/ownership.ts'
 
 /** Levels of children that a log may be below its session. */
 const deepest = 64

@@ -1,77 +1,48 @@
 import type { Json, Principal, SessionStore } from '@provost/core'
-import { clockOf, sleep, uuidv7 } from '@provost/core'
+import { canonicalJson, clockOf, sleep, toJson, uuidv7 } from '@provost/core'
+import { auditLogOf } from '@provost/sessions'
 
 import { HttpError } from '../http/http-error.ts'
-import { auditLogOf } from '../sessions/ownership.ts'
 
 const leaseMs = 60_000
 /** Tries to write beside other processes, each of which writes one entry. */
 const mostTries = 40
 const betweenTriesMs = 25
+/** Milliseconds in which the same operator doing the same again adds no entry: a page that polls must not fill the log. */
+const sameMs = 60_000
 
-/** What an operator did to a session that no other process writes. */
-interface ConsoleWrite {
+/** What an operator did with a session as a whole. */
+interface ConsoleAct {
   readonly principal: Principal
-  readonly rule: 'console-import'
-  /** The number of entries in the log. */
-  readonly after: number
-  readonly agent: string
-  readonly evidence?: Json
-}
-
-/** Records in the log of a new session which operator made it. */
-export async function recordWrite(
-  store: SessionStore,
-  sessionId: string,
-  { principal, rule, after, agent, evidence = {} }: ConsoleWrite,
-): Promise<void> {
-  const lease = await store.lease(sessionId, uuidv7(), leaseMs)
-  if (lease === 'busy') return
-  try {
-    const place = {
-      id: `${sessionId}/${rule}`,
-      at: clockOf(store).now(),
-      runId: sessionId,
-      step: 0,
-      agent,
-      v: 1,
-    } as const
-    const row = { type: 'audit', decision: 'flagged', by: principal.id, rule, sources: [], evidence } as const
-    await store.append(sessionId, [{ ...place, ...row }], { after, fence: lease.fence })
-  } finally {
-    await store.release(sessionId, lease.fence)
-  }
-}
-
-/** What an operator read of a session as a whole. */
-interface ConsoleRead {
-  readonly principal: Principal
-  readonly rule: 'console-export' | 'console-replay'
+  readonly rule: 'console-export' | 'console-import' | 'console-replay' | 'console-what-if'
   readonly agent: string
   readonly evidence: Json
 }
 
 /**
- * Records who reads a whole session, in a log of its own beside the session: a run may be writing the session's log.
+ * Records what an operator did with a session, in a log of its own beside the session: a run may be writing the session's
+ * log. The same act of the same operator within a minute of a recorded one is not recorded again.
  *
  * @throws HttpError 503: without the record nothing is read
  */
-export async function recordRead(
-  store: SessionStore,
-  sessionId: string,
-  { principal, rule, agent, evidence }: ConsoleRead,
-): Promise<void> {
+export async function recordAct(store: SessionStore, sessionId: string, act: ConsoleAct): Promise<void> {
   const log = auditLogOf(sessionId)
   const clock = clockOf(store)
   for (let tries = 1; ; tries++) {
+    const { after, isRecorded } = await endOf(store, log, act, clock.now() - sameMs)
+    if (isRecorded) return
     const lease = await store.lease(log, uuidv7(), leaseMs)
     if (lease !== 'busy') {
       try {
-        let after = 0
-        for await (const { offset } of store.read(log)) after = offset
-        const place = { id: `${log}/${after + 1}`, at: clock.now(), runId: log, step: 0, agent, v: 1 } as const
-        const row = { type: 'audit', decision: 'flagged', by: principal.id, rule, sources: [], evidence } as const
-        await store.append(log, [{ ...place, ...row }], { after, fence: lease.fence })
+        // Another process may have written meanwhile.
+        const end = await endOf(store, log, act, clock.now() - sameMs, after)
+        if (!end.isRecorded) {
+          const { principal, rule, agent, evidence } = act
+          const id = `${log}/${end.after + 1}`
+          const place = { id, at: clock.now(), runId: log, step: 0, agent, v: 1 } as const
+          const row = { type: 'audit', decision: 'flagged', by: principal.id, rule, sources: [], evidence } as const
+          await store.append(log, [{ ...place, ...row }], { after: end.after, fence: lease.fence })
+        }
       } finally {
         await store.release(log, lease.fence)
       }
@@ -80,6 +51,25 @@ export async function recordRead(
     if (tries === mostTries) throw auditBusy()
     await sleep(clock, betweenTriesMs)
   }
+}
+
+/** Reads the entries behind an offset: the last offset, and whether an entry since a moment records the same act. */
+async function endOf(
+  store: SessionStore,
+  log: string,
+  { principal, rule, evidence }: ConsoleAct,
+  since: number,
+  from = 0,
+): Promise<{ readonly after: number; readonly isRecorded: boolean }> {
+  const same = canonicalJson(evidence)
+  let after = from
+  let isRecorded = false
+  for await (const entry of store.read(log, from)) {
+    after = entry.offset
+    if (entry.type !== 'audit' || entry.at <= since || entry.by !== principal.id || entry.rule !== rule) continue
+    if (canonicalJson(toJson(entry.evidence)) === same) isRecorded = true
+  }
+  return { after, isRecorded }
 }
 
 function auditBusy(): HttpError {

@@ -11,7 +11,7 @@ import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
 import { checkRequested, requestedNote } from '../sessions/requested-options.ts'
 import type { ConsoleAccess } from './console-access.ts'
-import { recordRead, recordWrite } from './console-audit.ts'
+import { recordAct } from './console-audit.ts'
 import { json } from './console-json.ts'
 import type { ConsoleStore } from './console-store.ts'
 
@@ -46,7 +46,7 @@ export function copyOperations(
       async handle({ principal, id, query }) {
         const { owner } = await access.session(principal, id, query.for === 'outside' ? 'view' : 'operate', 'export')
         const evidence = { for: query.for ?? 'operators' }
-        await recordRead(store, id, { principal, rule: 'console-export', agent: owner.agent, evidence })
+        await recordAct(store, id, { principal, rule: 'console-export', agent: owner.agent, evidence })
         return new Response(byteStream(exportSession(store, id, query.for === 'outside' ? { for: 'outside' } : {})), {
           headers: {
             'content-type': 'application/x-ndjson',
@@ -71,7 +71,7 @@ export function copyOperations(
         const { sessionId, agent, entries, trusted, existing } = await importSession(store, [lines], {
           ...(id !== undefined && { id }),
         })
-        if (!existing) await recordWrite(store, sessionId, { principal, rule: 'console-import', after: entries, agent })
+        await recordAct(store, sessionId, { principal, rule: 'console-import', agent, evidence: { entries, trusted } })
         return json({ sessionId, agent, entries, trusted, existing } satisfies ImportAnswer)
       },
     }),
@@ -125,7 +125,7 @@ export function copyOperations(
         const { owner } = await access.session(principal, id, 'operate')
         const agent = host.agentNamed(owner.agent)
         if (!agent) throw unknownAgent(owner.agent)
-        await recordRead(store, id, { principal, rule: 'console-replay', agent: owner.agent, evidence: {} })
+        await recordAct(store, id, { principal, rule: 'console-replay', agent: owner.agent, evidence: {} })
         const { replaySession } = await import('@provost/replay')
         const found = await replaySession(agent, store.read(id))
         const side = (value: unknown): string => displayText(value, { limit: longestSide, lines: true })

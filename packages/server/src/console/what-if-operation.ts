@@ -1,4 +1,4 @@
-import type { SessionStore } from '@provost/core'
+import type { Json, SessionStore } from '@provost/core'
 import type { DataFlowPolicyOptions, DataFlowRule, PolicyTest } from '@provost/governance'
 import { exportSession } from '@provost/sessions'
 
@@ -12,6 +12,7 @@ import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
 import { badRequest } from '../http/request-error.ts'
 import type { ConsoleAccess } from './console-access.ts'
+import { recordAct } from './console-audit.ts'
 import { json } from './console-json.ts'
 import type { ConsoleStore } from './console-store.ts'
 
@@ -53,10 +54,14 @@ export function whatIfOperations(
       success: 200,
       answer: whatIfAnswer,
       async handle({ principal, body: { sessions, policy } }) {
-        const roles = await Promise.all(sessions.map((id) => access.session(principal, id)))
-        const isCleared = roles.every(({ role }) => role.cleared)
+        const found = await Promise.all([...new Set(sessions)].map((id) => access.session(principal, id)))
+        const isCleared = found.every(({ role }) => role.cleared)
         const { presets, testPolicy } = await import('@provost/governance')
         const options = policyOf(policy, presets[policy.set])
+        const evidence = questionOf(policy)
+        for (const { id, owner } of found) {
+          await recordAct(store, id, { principal, rule: 'console-what-if', agent: owner.agent, evidence })
+        }
         const agents = host.agentNames.flatMap((name) => host.agentNamed(name) ?? [])
         const test = await testPolicy(await exportsOf(store, sessions), { policy: options, agents })
         const calls = test.calls.slice(0, mostCalls).map((call): WhatIfAnswer['calls'][number] => {
@@ -88,6 +93,15 @@ export function whatIfOperations(
       },
     }),
   ]
+}
+
+/** Names that the record of a question has of each list: the lists may be long, and each session gets the record. */
+const mostNames = 20
+
+/** Returns a question as its record has it. */
+function questionOf({ set, onViolation = 'ask', ...lists }: EditedPolicy): Json {
+  const named = Object.entries(lists).map(([list, names = []]) => [list, names.slice(0, mostNames)] as const)
+  return { set, onViolation, ...Object.fromEntries(named.filter(([, names]) => names.length > 0)) }
 }
 
 /** Reasons of rules quote values. */

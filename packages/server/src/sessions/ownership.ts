@@ -37,8 +37,3 @@ export async function ownership(store: SessionStore, id: string): Promise<Owners
   }
   return found
 }
-
-/** Returns the log that records who exported or replayed a session. It is no session, and deleted with this one. */
-export function auditLogOf(sessionId: string): string {
-  return `console-audit/${sessionId}`
-}

@@ -1,5 +1,8 @@
 import type { Entry, SessionStore } from '@provost/core'
+import { systemClock } from '@provost/core'
+import { eraseSession } from '@provost/governance'
 import { entriesAnswer, forkAnswer, rulesAnswer, whatIfAnswer } from '@provost/server/console'
+import { auditLogOf, memoryStore, pruneSessions } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { describe, expect, test } from 'vitest'
 
@@ -83,6 +86,50 @@ test('exports and replays are recorded beside the session, and its own log stays
   await server.close()
 })
 
+test('the record of reading is bounded, and removed with its session', async () => {
+  let now = 1_000_000
+  const clock = { ...systemClock, now: () => now }
+  const { server, store } = consoleServer([{ text: 'one' }, { text: 'two' }], { store: memoryStore({ clock }) })
+  const { id } = await executed(server, { input: 'hello' })
+  const other = (await executed(server, { input: 'hello' })).id
+  const log = auditLogOf(id)
+  const read = async (of = id): Promise<void> => {
+    await (await ask(server, `/api/console/session/${of}/export?for=outside`, { as: 'vera' })).text()
+  }
+  for (let n = 0; n < 100; n++) await read()
+  expect(await entriesOf(store, log)).toHaveLength(1)
+  const twoAtOnce = ask(server, `/api/console/session/${id}/export`, { as: 'olga' })
+  await Promise.all([twoAtOnce.then((response) => response.text()), read()])
+  expect((await entriesOf(store, log)).map((entry) => entry.type === 'audit' && entry.by)).toEqual(['vera', 'olga'])
+  now += 60_000
+  for (let n = 0; n < 3; n++) await read()
+  await read(other)
+  expect(await entriesOf(store, log)).toHaveLength(3)
+  now += 1
+  expect((await pruneSessions(store, { olderThanMs: 60_000, limit: 1 })).sessions.map(({ id: gone }) => gone)).toEqual([
+    id,
+  ])
+  expect(await entriesOf(store, log)).toEqual([])
+  expect(await entriesOf(store, auditLogOf(other))).toHaveLength(1)
+  await eraseSession(store, other, { by: 'olga' })
+  expect(await entriesOf(store, auditLogOf(other))).toEqual([])
+  expect(await store.tombstone?.(auditLogOf(other))).toBeDefined()
+  await server.close()
+})
+
+test('an import that is no export, of a later version, or of another session of this id says what is wrong', async () => {
+  const { server } = consoleServer([{ text: 'done' }])
+  const { id } = await executed(server, { input: 'hello' })
+  const lines = await (await ask(server, `/api/console/session/${id}/export`, { as: 'olga' })).text()
+  const imported = async (text: string) =>
+    refusal(await ask(server, '/api/console/import', { as: 'olga', body: { lines: text, id } }))
+  expect(await imported('no export')).toEqual({ status: 400, code: 'invalid-export' })
+  expect(await imported(lines.slice(0, -20))).toEqual({ status: 400, code: 'invalid-export' })
+  expect(await imported(lines.replace('"v":1', '"v":1000'))).toEqual({ status: 400, code: 'newer-export' })
+  expect(await imported(lines)).toEqual({ status: 409, code: 'session-exists' })
+  await server.close()
+})
+
 describe('POST /api/console/policy/what-if', () => {
   const policy = { set: 'classic' } as const
 
@@ -98,10 +145,14 @@ describe('POST /api/console/policy/what-if', () => {
     expect(calls[0]).toMatchObject({ change: 'tightened', ran: true })
     expect(JSON.stringify(calls)).toContain('[withheld: secret]')
     expect(counts['tightened']).toBe(1)
+    const audit = `console-audit/${id}`
+    const asked = { set: 'classic', onViolation: 'ask', deny: ['refund'] }
+    expect(await entriesOf(store, audit)).toMatchObject([{ by: 'vera', rule: 'console-what-if', evidence: asked }])
     const asks = { sessions: [id], policy: { ...policy, ask: ['refund'] } }
     expect((await got(server, 'policy/what-if', whatIfAnswer, 'olga', asks)).calls[0]?.would).toMatchObject({
       ...{ decision: 'ask', rule: 'askedTool', reason: 'The policy asks before refund.' },
     })
+    expect(await entriesOf(store, audit)).toMatchObject([{ by: 'vera' }, { by: 'olga', evidence: { ask: ['refund'] } }])
     expect((await entriesOf(store, id)).length).toBe(before)
     await server.close()
   })

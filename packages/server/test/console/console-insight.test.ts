@@ -254,11 +254,11 @@ describe('copies', () => {
     const there = consoleServer([])
     const imported = await got(there.server, 'import', importAnswer, 'olga', { lines })
     expect(imported).toMatchObject({ sessionId: id, agent: 'desk', trusted: false, existing: false })
-    expect((await entriesOf(there.store, id)).at(-1)).toMatchObject({
-      type: 'audit',
-      by: 'olga',
-      rule: 'console-import',
-    })
+    expect(await entriesOf(there.store, `console-audit/${id}`)).toMatchObject([
+      { type: 'audit', by: 'olga', rule: 'console-import', evidence: { trusted: false } },
+    ])
+    // The record lies beside the session, so the same export is known.
+    expect(await got(there.server, 'import', importAnswer, 'olga', { lines })).toEqual({ ...imported, existing: true })
     expect(await refusal(await ask(there.server, '/api/console/import', { as: 'dan', body: { lines } }))).toEqual({
       status: 403,
       code: 'role-too-low',

@@ -3,6 +3,7 @@ import { checkChoice, checkOptions, clockOf, ProvostError, uuidv7 } from '@provo
 
 import { parentLogOf } from '../kit/created-entry.ts'
 import { exportSession } from '../transfer/export-session.ts'
+import { auditLogOf } from './audit-log.ts'
 import type { SessionArchive } from './session-archive.ts'
 
 /** The status of a session that may be pruned. */
@@ -55,7 +56,7 @@ const leaseMs = 600_000
 const looseBlobMs = 86_400_000
 
 /**
- * Removes old sessions with their children, inboxes and blobs; with an `archive` it exports each one first. A session that
+ * Removes old sessions with their children, inboxes, blobs and records of who exported them; with an `archive` it exports each one first. A session that
  * is being written stays. A removed id may be used again; to erase for good, use `eraseSession` of `@provost/governance`.
  *
  * @throws ProvostError `unknown-option`, `invalid-option`
@@ -118,6 +119,7 @@ async function pruneOne(
     if (last >= before) return false
     await archive?.put(id, exportSession(store, id, key === undefined ? {} : { key }))
     await store.delete(id)
+    await store.delete(auditLogOf(id))
     return true
   } finally {
     // After the deletion there is no lease left, and this does nothing.
