@@ -7,8 +7,7 @@ import { Icon } from '../look/icon.tsx'
 import { Block, Words } from '../look/words.tsx'
 import { AnswerForm } from '../talk/answer-form.tsx'
 import { client } from '../wire/connection.ts'
-import { consoleApi } from '../wire/console-api.ts'
-import { queries, waitsQuery } from '../wire/queries.ts'
+import { queries, releaseSession, waitsQuery } from '../wire/queries.ts'
 import type { CaseProps } from './case-props.ts'
 import { deliver, hold } from './decisions.ts'
 import { keyOf } from './inbox-rows.ts'
@@ -127,7 +126,7 @@ export function QuarantineCase(props: CaseProps): ReactNode {
         <Words limit={2_000}>{wait.text}</Words>
       </p>
       <p>Find out first why they died. A released session is resumed, and may end its process again.</p>
-      <SendAtOnce {...props} text="Released" send={() => consoleApi.release(wait.sessionId)}>
+      <SendAtOnce {...props} text="Released" send={() => releaseSession(wait.sessionId)}>
         Release it
       </SendAtOnce>
     </div>

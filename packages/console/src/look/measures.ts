@@ -27,6 +27,13 @@ export function brief(value: number): string {
   return value < 10_000 ? numbers.format(value) : compact.format(value)
 }
 
+/** Returns a size: `340 B`, `1.2 kB`, `4 MB`. */
+export function bytes(size: number): string {
+  if (size < 1_000) return `${size} B`
+  const [value, unit] = size < 999_950 ? [size / 1_000, 'kB'] : [size / 1_000_000, 'MB']
+  return `${value.toFixed(value < 10 ? 1 : 0).replace('.0', '')} ${unit}`
+}
+
 /** Returns US dollars. An unknown price is not a price of 0. */
 export function dollars(cost: number, unpriced = false): string {
   if (unpriced && cost === 0) return 'unpriced'

@@ -7,6 +7,7 @@ import { Icon } from '../look/icon.tsx'
 import { Words } from '../look/words.tsx'
 import type { SessionFilter } from '../wire/console-api.ts'
 import { accessQuery } from '../wire/queries.ts'
+import { ImportButton } from './import-button.tsx'
 
 const statuses: readonly ConsoleStatus[] = ['idle', 'running', 'suspended', 'failed', 'closed', 'quarantined']
 
@@ -77,6 +78,7 @@ export function FilterBar({
             </button>
           ),
       )}
+      <ImportButton />
     </div>
   )
 }

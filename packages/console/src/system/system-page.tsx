@@ -3,12 +3,13 @@ import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { showToast } from '../frame/toast.tsx'
 import { Ago } from '../look/ago.tsx'
 import { count } from '../look/measures.ts'
 import { Empty, Failure, Loading, problemLine } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
 import { consoleApi } from '../wire/console-api.ts'
-import { accessQuery, queries } from '../wire/queries.ts'
+import { accessQuery, queries, releaseSession } from '../wire/queries.ts'
 
 import '../entries/table.css'
 import './system.css'
@@ -132,8 +133,14 @@ function Leases({ leases }: Pick<SystemAnswer, 'leases'>): ReactNode {
 
 function Quarantined({ quarantined }: Pick<SystemAnswer, 'quarantined'>): ReactNode {
   const release = useMutation({
-    mutationFn: (id: string) => consoleApi.release(id),
-    onSettled: () => queries.invalidateQueries({ queryKey: systemQuery.queryKey }),
+    mutationFn: (id: string) => releaseSession(id),
+    onSuccess: (released, id) =>
+      showToast({
+        id: `release ${id}`,
+        text: released ? 'Released. A process with its agent resumes the run.' : 'It was not in quarantine any more.',
+      }),
+    // Another operator may have released it.
+    onError: () => queries.invalidateQueries({ queryKey: systemQuery.queryKey }),
   })
   return (
     <section aria-label="Quarantine">
@@ -148,8 +155,14 @@ function Quarantined({ quarantined }: Pick<SystemAnswer, 'quarantined'>): ReactN
         {quarantined.map(({ sessionId, agent, updatedAt }) => (
           <li key={sessionId}>
             <SessionLink id={sessionId} /> <Words limit={60}>{agent}</Words> <Ago at={updatedAt} />
-            <button type="button" disabled={release.isPending} onClick={() => release.mutate(sessionId)}>
-              Release it, so that its run is resumed
+            <button
+              type="button"
+              disabled={release.isPending && release.variables === sessionId}
+              onClick={() => release.mutate(sessionId)}
+            >
+              {release.isPending && release.variables === sessionId
+                ? 'Releasing…'
+                : 'Release it, so that its run is resumed'}
             </button>
           </li>
         ))}

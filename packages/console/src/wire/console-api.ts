@@ -122,5 +122,6 @@ export const consoleApi = {
   import: (body: { readonly lines: string; readonly id?: string | undefined }) =>
     askJson<ImportAnswer>(`${root}/import`, { body }),
   /** Releases a session from quarantine. The route is one of the server's, which the client does not have. */
-  release: (id: string) => ask(`/api/agent/session/${encodeURIComponent(id)}/release`, { body: {} }),
+  release: (id: string) =>
+    askJson<{ readonly released: boolean }>(`/api/agent/session/${encodeURIComponent(id)}/release`, { body: {} }),
 } as const

@@ -69,6 +69,17 @@ export const waitsQuery = queryOptions({
   },
 })
 
+/**
+ * Releases a session from quarantine. No entry says so, and the feed tells of entries: what the page has read is read again.
+ *
+ * @returns false for a session that was not in quarantine any more
+ */
+export async function releaseSession(id: string): Promise<boolean> {
+  const { released } = await consoleApi.release(id)
+  await queries.invalidateQueries()
+  return released
+}
+
 type Pages = InfiniteData<SessionsAnswer, string>
 
 /** Returns a reader of the feed that keeps what the page has read. */
