@@ -15,6 +15,7 @@ const paths = {
   handoff: 'M2.4 8h10.4 M9.4 4.6 12.8 8l-3.4 3.4',
   message: 'M2.4 3.4h11.2v7.4H7.4L4.4 13.4v-2.6h-2Z',
   end: 'M4 3h8v10H4Z',
+  file: 'M4 2.4h5l3 3v8.2H4Z M9 2.4v3h3',
   fold: 'M3 5.6h10 M5 8h6 M7 10.4h2',
   right: 'M6 3.6 10.4 8 6 12.4',
   down: 'M3.6 6 8 10.4 12.4 6',

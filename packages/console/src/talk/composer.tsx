@@ -1,10 +1,16 @@
+import { useQuery } from '@tanstack/react-query'
 import type { ReactNode, RefObject } from 'react'
 import { useState } from 'react'
 
 import { problemLine } from '../look/states.tsx'
+import { Words } from '../look/words.tsx'
+import { accessQuery } from '../wire/queries.ts'
+import { AttachBar } from './attach-bar.tsx'
+import type { Attached } from './attachments.ts'
+import { attach, attachLimits, partsOf } from './attachments.ts'
 import type { LiveConversation } from './use-conversation.ts'
 
-/** Sends input to the session: at once, when the run would end, or to start a run. */
+/** Sends input to the session: at once, when the run would end, or to start a run. Files come from the picker, a drop or the clipboard. */
 export function Composer({
   live,
   field,
@@ -13,7 +19,12 @@ export function Composer({
   readonly field: RefObject<HTMLTextAreaElement | null>
 }): ReactNode {
   const { isRunning, isWaiting, send, abort } = live
+  const { data: access } = useQuery(accessQuery)
+  const limits = attachLimits(access?.sendBytes ?? 0)
   const [text, setText] = useState('')
+  const [attached, setAttached] = useState<readonly Attached[]>([])
+  const [refused, setRefused] = useState<readonly string[]>([])
+  const [isOver, setOver] = useState(false)
   const [problem, setProblem] = useState<string | undefined>()
   const attempt = (does: () => Promise<void>, undo?: () => void): void => {
     setProblem(undefined)
@@ -22,26 +33,53 @@ export function Composer({
       undo?.()
     })
   }
+  const add = (files: readonly File[]): void => {
+    const taken = attach(attached, files, limits)
+    setAttached(taken.attached)
+    setRefused(taken.problems)
+  }
+  const isEmpty = text.trim() === '' && attached.length === 0
   const submit = (mode: 'steer' | 'queue'): void => {
     const words = text.trim()
-    if (words === '') return
+    if (isEmpty) return
     setText('')
+    setAttached([])
+    setRefused([])
     attempt(
-      () => send(words, mode),
-      () => setText((now) => (now === '' ? words : now)),
+      async () => send(words, await partsOf(attached), mode),
+      () => {
+        setText((now) => (now === '' ? words : now))
+        setAttached((now) => (now.length === 0 ? attached : now))
+      },
     )
   }
   return (
     <form
-      className="composer"
+      className={isOver ? 'composer drop' : 'composer'}
       onSubmit={(event) => {
         event.preventDefault()
         submit('steer')
       }}
+      onDragOver={(event) => {
+        if (!event.dataTransfer.types.includes('Files')) return
+        event.preventDefault()
+        setOver(true)
+      }}
+      onDragLeave={(event) => {
+        const to = event.relatedTarget
+        if (!(to instanceof Node) || !event.currentTarget.contains(to)) setOver(false)
+      }}
+      onDrop={(event) => {
+        setOver(false)
+        if (!event.dataTransfer.types.includes('Files')) return
+        // The browser would leave the page, and show the file.
+        event.preventDefault()
+        add([...event.dataTransfer.files])
+      }}
     >
       {problem !== undefined && (
         <p className="hot" role="alert">
-          {problem}
+          <Words limit={600}>{problem}</Words>
         </p>
       )}
       <label className="sr" htmlFor="say">
@@ -60,18 +98,31 @@ export function Composer({
         }
         value={text}
         onChange={({ currentTarget }) => setText(currentTarget.value)}
+        onPaste={(event) => {
+          const { files } = event.clipboardData
+          // Text from a table comes with a picture of it: the text is meant.
+          if (files.length === 0 || event.clipboardData.types.includes('text/plain')) return
+          event.preventDefault()
+          add([...files])
+        }}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
           event.preventDefault()
           submit(event.altKey ? 'queue' : 'steer')
         }}
       />
-      <div className="buttons">
-        <button type="submit" className="primary" disabled={text.trim() === ''}>
+      <AttachBar
+        {...{ attached, limits, add, problems: refused }}
+        remove={(id) => {
+          setAttached((now) => now.filter((one) => one.id !== id))
+          setRefused([])
+        }}
+      >
+        <button type="submit" className="primary" disabled={isEmpty}>
           {isRunning ? 'Steer' : isWaiting ? 'Queue' : 'Send'}
         </button>
         {isRunning && (
-          <button type="button" disabled={text.trim() === ''} onClick={() => submit('queue')}>
+          <button type="button" disabled={isEmpty} onClick={() => submit('queue')}>
             Queue
           </button>
         )}
@@ -80,7 +131,7 @@ export function Composer({
             Abort the run
           </button>
         )}
-      </div>
+      </AttachBar>
     </form>
   )
 }

@@ -44,7 +44,14 @@ export interface Conversation {
   readonly turns: readonly Turn[]
   readonly calls: Readonly<Record<string, Call>>
   /** Inputs that wait for the end of the run, and those that the run has not taken yet. */
-  readonly queued: readonly { readonly id: string; readonly text: string }[]
+  readonly queued: readonly Queued[]
+}
+
+/** Input that the run has not taken yet. */
+export interface Queued {
+  readonly id: string
+  readonly text: string
+  readonly files: readonly FilePart[]
 }
 
 /** Returns the conversation that the messages of a session are. */
@@ -184,17 +191,17 @@ export function withEvent(before: Conversation, event: AgentEvent): Conversation
         ? withCall(before, { callId: event.callId, toolName: event.toolName, state: 'called', reason: undefined })
         : before
     case 'agent.followup.queued': {
-      const { queued } = withoutSent(before, event.text)
-      return { ...before, queued: [...queued, { id: event.messageId, text: event.text }] }
+      const { rest, files } = withoutSent(before, event.text)
+      return { ...before, queued: [...rest, { id: event.messageId, text: event.text, files }] }
     }
     case 'agent.steered': {
-      const piece: Piece = { type: 'text', id: `${event.messageId}/0`, text: event.text }
-      return withTurn(withoutSent(before, event.text), {
-        id: event.messageId,
-        role: 'user',
-        at: event.at,
-        pieces: [piece],
-      })
+      const { messageId: id, text, at } = event
+      const { rest, files } = withoutSent(before, text)
+      const pieces: readonly Piece[] = [
+        ...(text === '' ? [] : [{ type: 'text' as const, id: `${id}/0`, text }]),
+        ...files.map((file, n) => ({ type: 'file' as const, id: `${id}/${n + 1}`, file })),
+      ]
+      return withTurn({ ...before, queued: rest }, { id, role: 'user', at, pieces })
     }
     default:
       return before
@@ -204,13 +211,17 @@ export function withEvent(before: Conversation, event: AgentEvent): Conversation
 const sentPrefix = 'sent:'
 
 /** Shows input that this page has sent, until the run says that it has it. */
-export function withSent(before: Conversation, text: string): Conversation {
-  return { ...before, queued: [...before.queued, { id: sentPrefix + crypto.randomUUID(), text }] }
+export function withSent(before: Conversation, text: string, files: readonly FilePart[]): Conversation {
+  return { ...before, queued: [...before.queued, { id: sentPrefix + crypto.randomUUID(), text, files }] }
 }
 
-function withoutSent(before: Conversation, text: string): Conversation {
-  const at = before.queued.findIndex((one) => one.id.startsWith(sentPrefix) && one.text === text)
-  return at < 0 ? before : { ...before, queued: before.queued.toSpliced(at, 1) }
+/** Takes input of this page out of the queue. The event has its text alone; the page has its files. */
+function withoutSent(
+  { queued }: Conversation,
+  text: string,
+): Pick<Queued, 'files'> & { readonly rest: readonly Queued[] } {
+  const at = queued.findIndex((one) => one.id.startsWith(sentPrefix) && one.text === text)
+  return at < 0 ? { rest: queued, files: [] } : { rest: queued.toSpliced(at, 1), files: queued[at]?.files ?? [] }
 }
 
 function keyOf({ messageId, attempt }: { readonly messageId: string; readonly attempt: number }): string {

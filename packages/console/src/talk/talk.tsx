@@ -13,7 +13,7 @@ import { ApprovalForm } from './approval-form.tsx'
 import { Composer } from './composer.tsx'
 import type { Call, Turn } from './conversation.ts'
 import { Observer } from './observer.tsx'
-import { TurnView } from './turn-view.tsx'
+import { FileChip, TurnView } from './turn-view.tsx'
 import { useConversation } from './use-conversation.ts'
 
 /** What was said in a session, live, and the means to take part. */
@@ -39,7 +39,10 @@ export function Talk({ sessionId: id, session }: SessionViewProps): ReactNode {
         ))}
         {conversation.queued.map((one) => (
           <p key={one.id} className="queued dim">
-            <Icon name="pause" /> waits for the run: <Words limit={2_000}>{one.text}</Words>
+            <Icon name="pause" /> waits for the run: <Words limit={2_000}>{one.text}</Words>{' '}
+            {one.files.map((file, n) => (
+              <FileChip key={n} file={file} />
+            ))}
           </p>
         ))}
         {pending.approvals.map((wait) => (

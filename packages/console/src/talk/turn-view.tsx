@@ -1,10 +1,13 @@
+import type { FilePart } from '@provost/core'
 import type { ReactNode } from 'react'
 import { memo } from 'react'
 
 import { Ago } from '../look/ago.tsx'
 import { Icon } from '../look/icon.tsx'
 import { LabelChips } from '../look/label-chips.tsx'
+import { bytes } from '../look/measures.ts'
 import { Block, Words } from '../look/words.tsx'
+import { sizeOf } from './attachments.ts'
 import { CallLine } from './call-line.tsx'
 import type { Call, Piece, Turn } from './conversation.ts'
 import { Markdown } from './markdown.tsx'
@@ -74,11 +77,25 @@ function PieceView({
       return call ? <CallLine call={call} /> : null
     case 'file':
       return (
-        <p className="chip">
-          file <Words limit={200}>{piece.file.filename ?? piece.file.mediaType}</Words>
+        <p>
+          <FileChip file={piece.file} />
         </p>
       )
   }
+}
+
+/** A file by its name, type and size. The policy of the page shows no picture of a message. */
+export function FileChip({ file }: { readonly file: FilePart }): ReactNode {
+  const size = sizeOf(file)
+  return (
+    <span className="chip">
+      <Icon name="file" title="file" /> <Words limit={200}>{file.filename ?? 'without a name'}</Words>{' '}
+      <span className="dim">
+        <Words limit={100}>{file.mediaType}</Words>
+        {size !== undefined && `, ${bytes(size)}`}
+      </span>
+    </span>
+  )
 }
 
 function Lines({ children }: { readonly children: string }): ReactNode {

@@ -1,6 +1,6 @@
 import type { Client } from '@provost/client'
 import { createClient } from '@provost/client'
-import type { AgentEvent, Message, PendingWork } from '@provost/core'
+import type { AgentEvent, FilePart, Message, PendingWork } from '@provost/core'
 import { noPendingWork } from '@provost/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
@@ -18,7 +18,7 @@ export interface LiveConversation {
   readonly isLoading: boolean
   readonly error: Error | null
   /** Sends input: starts a run, or reaches the running one before its next model call or when it would end. */
-  send(text: string, mode: 'steer' | 'queue'): Promise<void>
+  send(text: string, files: readonly FilePart[], mode: 'steer' | 'queue'): Promise<void>
   abort(): Promise<void>
   answer(id: string, value: unknown): Promise<void>
   decide(id: string, decision: 'approve' | 'deny', reason: string): Promise<void>
@@ -92,15 +92,16 @@ export function useConversation(
     isWaiting,
     isLoading: view.isPending,
     error: view.error,
-    async send(text, mode) {
+    async send(text, files, mode) {
       const session = client.session(id)
+      const input = files.length === 0 ? text : [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...files]
       if (isFollowing || isWaiting) {
-        await (isFollowing && mode === 'steer' ? session.steer(text) : session.followUp(text))
-        setLive((before = nothing) => ({ ...before, conversation: withSent(before.conversation, text) }))
+        await (isFollowing && mode === 'steer' ? session.steer(input) : session.followUp(input))
+        setLive((before = nothing) => ({ ...before, conversation: withSent(before.conversation, text, files) }))
         return
       }
       const { signal } = leaving.current ?? new AbortController()
-      const stream = leavable(signal).session(id).execute(text)
+      const stream = leavable(signal).session(id).execute(input)
       const reading = read(stream, signal)
       // A request that the server refuses ends the stream at once.
       await stream.result.then(

@@ -31,6 +31,8 @@ export interface AccessAnswer {
   agents: { name: string; description?: string | undefined }[]
   /** Names of models that a fork may take. */
   models: string[]
+  /** Bytes of a request that sends input: `limits.bodyBytes` of the server. */
+  sendBytes: number
 }
 
 /** Numbers of decisions. */

@@ -47,6 +47,7 @@ export const accessAnswer: z.ZodType<AccessAnswer> = z.object({
   withheld: z.boolean(),
   agents: z.array(z.object({ name: z.string(), description: z.string().optional() })),
   models: z.array(z.string()),
+  sendBytes: z.number(),
 })
 
 export const consoleSession: z.ZodType<ConsoleSession> = z.object({

@@ -29,7 +29,7 @@ export function readOperations(
   stored: ConsoleStore,
   access: ConsoleAccess,
 ): readonly Operation[] {
-  const { host, requestOptions } = setup
+  const { host, requestOptions, limits } = setup
   const { store } = stored
   const inbox = consoleWaits(setup, stored, access)
   return [
@@ -47,7 +47,15 @@ export function readOperations(
           return { name, ...(description !== undefined && { description }) }
         })
         const models = Object.keys(requestOptions.models ?? {})
-        return json({ principal: principal.id, role, withheld: !cleared, agents, models } satisfies AccessAnswer)
+        const answer: AccessAnswer = {
+          principal: principal.id,
+          role,
+          withheld: !cleared,
+          agents,
+          models,
+          sendBytes: limits.bodyBytes,
+        }
+        return json(answer)
       },
     }),
     operation({

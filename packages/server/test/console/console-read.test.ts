@@ -71,6 +71,7 @@ describe('access to the console', () => {
     const { server } = consoleServer([])
     expect(await got(server, 'access', accessAnswer, 'vera')).toEqual({
       ...{ principal: 'vera', role: 'view', withheld: true, agents: [{ name: 'desk' }], models: [] },
+      sendBytes: 1_048_576,
     })
     expect(await got(server, 'access', accessAnswer)).toMatchObject({ role: 'operate', withheld: false })
   })
