@@ -76,10 +76,20 @@ export async function openTab(browser: Browser, url: string, { theme, width }: L
     async expectFine() {
       expect(await findings(page)).toEqual([])
       expect(await page.evaluate('document.documentElement.scrollWidth > innerWidth')).toBe(false)
+      expect(await page.evaluate(hiddenLinks)).toEqual([])
       expect(problems).toEqual([])
     },
   }
 }
+
+/** Links of the top and tabs that are not in view. */
+const hiddenLinks = `[...document.querySelectorAll('.top nav a, .tabs a')]
+  .filter((link) => {
+    const { left, right } = link.getBoundingClientRect()
+    const box = link.parentElement.getBoundingClientRect()
+    return left < Math.max(0, box.left) || right > Math.min(innerWidth, box.right)
+  })
+  .map((link) => link.textContent)`
 
 /** Returns what axe finds against WCAG 2.2 A and AA, one line each. */
 async function findings(page: Page): Promise<readonly string[]> {
