@@ -4,8 +4,8 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { showToast } from '../frame/toast.tsx'
-import { Ago } from '../look/ago.tsx'
-import { count } from '../look/measures.ts'
+import { Ago, useNow } from '../look/ago.tsx'
+import { count, duration, moment } from '../look/measures.ts'
 import { Empty, Failure, Loading, problemLine } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
 import { consoleApi } from '../wire/console-api.ts'
@@ -21,7 +21,7 @@ const systemQuery = queryOptions({
   staleTime: 0,
 })
 
-/** This process, the runs in progress, and sessions in quarantine. */
+/** This process, the runs in progress, what is due, and sessions in quarantine. */
 export function SystemPage(): ReactNode {
   const { data: access } = useQuery(accessQuery)
   return (
@@ -51,7 +51,8 @@ function System(): ReactNode {
       {data && (
         <>
           <Process {...data} />
-          <Leases leases={data.leases} />
+          <Leases leases={data.leases} here={data.process.running} />
+          <Due due={data.due} />
           <Quarantined quarantined={data.quarantined} />
         </>
       )}
@@ -91,8 +92,13 @@ function SessionLink({ id }: { readonly id: string }): ReactNode {
   )
 }
 
-function Leases({ leases }: Pick<SystemAnswer, 'leases'>): ReactNode {
-  const words = { none: 'due: no process has it', alive: 'a process has it', lapsed: 'due: its process is silent' }
+function Leases({ leases, here }: Pick<SystemAnswer, 'leases'> & { readonly here: readonly string[] }): ReactNode {
+  const isHere = new Set(here)
+  const words = {
+    none: 'due: no process has it',
+    alive: 'another process has it',
+    lapsed: 'due: its process is silent',
+  }
   return (
     <section aria-label="Runs in progress">
       <h2>Runs in progress, of all processes</h2>
@@ -119,7 +125,9 @@ function Leases({ leases }: Pick<SystemAnswer, 'leases'>): ReactNode {
                   <td>
                     <Words limit={60}>{agent}</Words>
                   </td>
-                  <td className={holder === 'alive' ? '' : 'hot'}>{words[holder]}</td>
+                  <td className={holder === 'alive' ? '' : 'hot'}>
+                    {isHere.has(sessionId) ? 'this process has it' : words[holder]}
+                  </td>
                   <td className="number">{takeovers}</td>
                 </tr>
               ))}
@@ -128,6 +136,54 @@ function Leases({ leases }: Pick<SystemAnswer, 'leases'>): ReactNode {
         </div>
       )}
     </section>
+  )
+}
+
+function Due({ due }: Pick<SystemAnswer, 'due'>): ReactNode {
+  return (
+    <section aria-label="Due">
+      <h2>Due at a certain time</h2>
+      {due.length === 0 && <p className="dim">No session waits for a time: answers wake those that wait.</p>}
+      {due.length > 0 && (
+        <div className="table-box" tabIndex={0} role="region" aria-label="Sessions that are due">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Session</th>
+                <th scope="col">Agent</th>
+                <th scope="col">Waits for</th>
+                <th scope="col">Due</th>
+              </tr>
+            </thead>
+            <tbody>
+              {due.map(({ sessionId, agent, at, waits }) => (
+                <tr key={sessionId}>
+                  <td>
+                    <SessionLink id={sessionId} />
+                  </td>
+                  <td>
+                    <Words limit={60}>{agent}</Words>
+                  </td>
+                  <td>{waits.length === 0 ? 'a time' : waits.join(', ')}</td>
+                  <td>
+                    <DueIn at={at} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  )
+}
+
+function DueIn({ at }: { readonly at: number }): ReactNode {
+  const left = at - useNow()
+  return (
+    <time className={left > 0 ? '' : 'hot'} dateTime={new Date(at).toISOString()} title={moment(at)}>
+      {left > 0 ? `in ${duration(left)}` : 'now'}
+    </time>
   )
 }
 

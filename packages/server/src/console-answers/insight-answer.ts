@@ -91,6 +91,8 @@ export interface SystemAnswer {
     takeovers: number
     until?: number | undefined
   }[]
+  /** Sessions that a process looks at again at a certain time, the next first, of the 100 that were updated last and wait. */
+  due: { sessionId: string; agent: string; at: number; waits: string[] }[]
   /** Sessions in quarantine, at most 100. */
   quarantined: { sessionId: string; agent: string; updatedAt: number }[]
 }

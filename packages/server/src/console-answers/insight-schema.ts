@@ -106,6 +106,7 @@ export const systemAnswer: z.ZodType<SystemAnswer> = z.object({
       until: z.number().optional(),
     }),
   ),
+  due: z.array(z.object({ sessionId: z.string(), agent: z.string(), at: z.number(), waits: z.array(z.string()) })),
   quarantined: z.array(z.object({ sessionId: z.string(), agent: z.string(), updatedAt: z.number() })),
 })
 

@@ -1,4 +1,4 @@
-import type { SessionSummary, Usage } from '@provost/core'
+import type { SessionStore, SessionSummary, Usage } from '@provost/core'
 import { addUsage, clockOf } from '@provost/core'
 
 import type { OperationSetup } from '../api/operation-setup.ts'
@@ -88,7 +88,7 @@ export function insightOperations(
       path: '/api/console/system',
       operationId: 'consoleSystem',
       summary:
-        'For operators of the role `operate`: this process, its store, runs in progress and sessions in quarantine.',
+        'For operators of the role `operate`: this process, its store, runs in progress, sessions that are due at a certain time, and sessions in quarantine.',
       success: 200,
       answer: systemAnswer,
       async handle({ principal }) {
@@ -98,6 +98,14 @@ export function insightOperations(
         for (const { id: sessionId, agent } of running) {
           const { holder, takeovers, until } = await store.leaseState(sessionId)
           leases.push({ sessionId, agent, holder, takeovers, ...(until !== undefined && { until: Math.round(until) }) })
+        }
+        const waiting = await stored.summaries.list({ status: 'suspended', limit: mostLeases })
+        const due = []
+        for (const summary of waiting) {
+          const at = await dueOf(store, summary)
+          if (at === undefined) continue
+          const waits = [...new Set(summary.waits.map(({ kind }) => kind))]
+          due.push({ sessionId: summary.id, agent: summary.agent, at, waits })
         }
         const quarantined = await stored.summaries.list({ status: 'quarantined', limit: mostLeases })
         return json({
@@ -110,6 +118,7 @@ export function insightOperations(
           },
           store: { kind: storeKind, summaries: store.summaries ? 'stored' : 'in-memory' },
           leases,
+          due: due.toSorted((a, b) => a.at - b.at),
           quarantined: quarantined.map(({ id: sessionId, agent, updatedAt }) => ({ sessionId, agent, updatedAt })),
         } satisfies SystemAnswer)
       },
@@ -222,4 +231,13 @@ function tokensOf(counts: CostRow['usage'] = {}): Usage {
     ...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
     ...(estimated && { estimated }),
   }
+}
+
+/** Returns when a process looks at a session that waits; undefined for one that only an answer wakes. */
+async function dueOf(store: SessionStore, { id, offset }: SessionSummary): Promise<number | undefined> {
+  let due: number | undefined
+  for await (const entry of store.read(id, Math.max(0, offset - 1))) {
+    if (entry.type === 'run') due = entry.op === 'suspended' ? entry.due : undefined
+  }
+  return due
 }

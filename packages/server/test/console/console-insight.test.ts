@@ -125,7 +125,36 @@ describe('sums', () => {
     expect(await got(server, 'system', systemAnswer)).toMatchObject({
       process: { running: [], room: 64, engine: 'none', feeds: 0 },
       store: { kind: 'process' },
+      due: [],
     })
+    await server.close()
+  })
+
+  test('system lists what is due at a certain time, and not what only an answer wakes', async () => {
+    const store = memoryStore()
+    const pays = (name: string, expiresInMs?: number) => {
+      const input = z.object({})
+      const needsApproval = () => ({ reason: 'money', ...(expiresInMs !== undefined && { expiresInMs }) })
+      const pay = tool({ name: 'pay', effect: 'write', input, needsApproval, execute: () => 'paid' })
+      const model = scriptedModel([{ toolCalls: [{ name: 'pay', input: {} }] }])
+      return createAgent({ name, model, tools: [pay], store })
+    }
+    const { server } = consoleServer([], {
+      store,
+      agents: [pays('late', 600_000), pays('soon', 60_000), pays('never')],
+    })
+    const [late, soon] = [
+      await executed(server, { input: 'pay', agent: 'late' }),
+      await executed(server, { input: 'pay', agent: 'soon' }),
+    ]
+    await executed(server, { input: 'pay', agent: 'never' })
+    const { due } = await got(server, 'system', systemAnswer)
+    expect(due).toMatchObject([
+      { sessionId: soon.id, agent: 'soon', waits: ['approval'] },
+      { sessionId: late.id, agent: 'late', waits: ['approval'] },
+    ])
+    const [first] = (await entriesOf(store, soon.id)).filter(({ type }) => type === 'wait')
+    expect(due[0]?.at).toBe(first?.type === 'wait' && first.deadline)
     await server.close()
   })
 })
