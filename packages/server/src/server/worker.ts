@@ -20,6 +20,9 @@ export interface Worker {
   close(options?: Parameters<Server['close']>[0]): Promise<void>
 }
 
+/** Idle sessions that a worker keeps open: what resumes soon, as after an approval, needs no second read of its log. */
+const idleSessions = 32
+
 /**
  * Creates a worker: it runs the sessions of a store that are due, beside any number of servers and other workers. Sessions
  * become due by deliveries, deadlines and the death of a process. Text that is being written is stored as a server stores
@@ -35,7 +38,8 @@ export function createWorker(options: WorkerOptions): Worker {
   checkWorkerOptions(options)
   const { concurrency = defaultConcurrency } = options
   const report = reporter(options.agents, options.onError)
-  const { host, start, close } = createSessionProcess({ ...options, concurrency, limits: defaultLimits }, report)
+  const limits = { ...defaultLimits, sessions: idleSessions }
+  const { host, start, close } = createSessionProcess({ ...options, concurrency, limits }, report)
   let closed: Promise<void> | undefined
   // The polls alone do not keep the process alive, and a worker may have nothing else.
   const alive = setInterval(() => {}, longestTimerMs)

@@ -143,6 +143,8 @@ export function createSessionHost(
   const byName = new Map(agents.map((agent) => [agent.name, agent]))
   const open = new Map<string, Promise<LiveSession>>()
   const running = new Set<LiveSession>()
+  /** Open sessions without a run, the longest unused first. */
+  const idle = new Map<string, LiveSession>()
   const compensating = new Set<Promise<unknown>>()
   const stopped = new AbortController()
   /** Sessions that are being opened to run. */
@@ -177,9 +179,7 @@ export function createSessionHost(
     const known = await open.get(id)?.catch(() => undefined)
     if (known) {
       if (!allowed(known.principal)) throw unknownSession(id)
-      // Moves it to the end: sessions are dropped in the order of their last use.
-      open.delete(id)
-      open.set(id, Promise.resolve(known))
+      if (idle.has(id)) rests(known)
       return known
     }
     return countedRead(store, id, openingMs, async () => {
@@ -229,17 +229,20 @@ export function createSessionHost(
 
   function keep(id: string, live: Promise<LiveSession>): Promise<LiveSession> {
     open.set(id, live)
-    live.catch(() => open.delete(id))
-    if (open.size > limits.sessions) void drop()
+    live.then(rests, () => open.delete(id))
     return live
   }
 
-  /** Closes the sessions that are idle for longest; their logs have everything. */
-  async function drop(): Promise<void> {
-    for (const [id, opening] of open) {
-      if (open.size <= limits.sessions) return
-      const live = await opening.catch(() => undefined)
-      if (live && !running.has(live) && live.feed.listeners === 0 && live.session.status !== 'running') open.delete(id)
+  /** Adds a session to the idle ones as the last used, and drops those unused for longest; their logs have everything. */
+  function rests(live: LiveSession): void {
+    idle.delete(live.id)
+    if (running.has(live)) return
+    idle.set(live.id, live)
+    for (const [id, { feed, session }] of idle) {
+      if (idle.size <= limits.sessions) return
+      if (feed.listeners > 0 || session.status === 'running') continue
+      idle.delete(id)
+      open.delete(id)
     }
   }
 
@@ -247,6 +250,7 @@ export function createSessionHost(
   function track(live: LiveSession, work?: Promise<unknown>): void {
     if (running.has(live)) return
     running.add(live)
+    if (idle.get(live.id) === live) idle.delete(live.id)
     const settled = async (): Promise<void> => {
       await work?.catch(() => {})
       while (live.session.status === 'running') await live.session.waitForIdle().catch(() => {})
@@ -257,6 +261,8 @@ export function createSessionHost(
       live.feed.trim()
       // A new run started before this callback ran.
       if (live.session.status === 'running') track(live)
+      // Unless the session was forgotten, and perhaps opened anew.
+      else void open.get(live.id)?.then((known) => known === live && rests(live))
     })
     live.idle.catch(() => {})
   }
@@ -403,6 +409,7 @@ export function createSessionHost(
 
     forget(id) {
       open.delete(id)
+      idle.delete(id)
     },
 
     async discard(id) {

@@ -284,3 +284,32 @@ test('options of a worker are checked', () => {
     expect(() => createWorker(options)).toThrow(expect.objectContaining({ code }))
   }
 })
+
+test('a worker keeps the last 32 sessions open that are idle, and reads the log of an earlier one again', async () => {
+  const store = shared()
+  const readWhole: string[] = []
+  const watched: SessionStore = {
+    ...store,
+    read(log, after) {
+      if (after === undefined || after === 0) readWhole.push(log)
+      return store.read(log, after)
+    },
+  }
+  const agent = agentOf(watched, [{ text: 'Hello.' }])
+  const ids = Array.from({ length: 34 }, (_, n) => `s${n}`)
+  // Sessions are advanced by hand.
+  const worker = workerOf(agent, watched, { pollMs: 60_000 })
+  for (const id of ids) {
+    await (await agent.createSession({ id })).close()
+    await store.deliver(id, 'send/1', { mode: 'queue', input: 'Hi' }, 'ann')
+    expect(await worker.advance(id)).toEqual({ rest: 'done' })
+    await expect.poll(() => worker.running).toBe(0)
+  }
+  readWhole.length = 0
+  for (const id of ['s2', 's33', 's1']) expect(await worker.advance(id)).toEqual({ rest: 'done' })
+  expect(new Set(readWhole)).toEqual(new Set(['s1']))
+  // The one of them that was unused for longest made room.
+  readWhole.length = 0
+  for (const id of ['s2', 's33', 's3']) expect(await worker.advance(id)).toEqual({ rest: 'done' })
+  expect(new Set(readWhole)).toEqual(new Set(['s3']))
+})
