@@ -1,6 +1,7 @@
 // A process of the cluster: a worker, or the server. Its settings are in the environment.
 import { flushCompileCache } from 'node:module'
 import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { DurableEngine, SessionStore } from '@provost/core'
 import { restateEngine } from '@provost/durable'
@@ -59,12 +60,20 @@ function reporting(inner: SessionStore): SessionStore {
   }
 }
 
+/** The channel to the cluster, and what the runtime itself has open. */
+const ownResources: ReadonlySet<string> = new Set(['PipeWrap', 'TTYWrap', 'FSReqCallback', 'Immediate'])
+
 async function end(close: () => Promise<void>): Promise<void> {
   await close()
   await store.close()
-  // What would keep this process alive; a turn later, when closed sockets are gone.
-  await new Promise((resolve) => setImmediate(resolve))
-  tell({ is: 'ended', left: process.getActiveResourcesInfo() })
+  // What would keep this process alive, once closed sockets are gone, and the threads of scripts, which wait a moment for more.
+  let left: readonly string[] = []
+  for (let turns = 0; turns < 100; turns++) {
+    await sleep(20)
+    left = process.getActiveResourcesInfo().filter((name) => !ownResources.has(name))
+    if (left.length === 0) break
+  }
+  tell({ is: 'ended', left })
   process.exit(0)
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import type { Agent } from 'provost'
+import type { Agent, Entry } from 'provost'
 import { verifyAudit } from 'provost/governance'
 import { exportSession } from 'provost/sessions'
 
@@ -64,6 +64,7 @@ export async function checkSessions(of: {
     if (new Set(keys).size < keys.length) violations.push(`${id} has repeated a payment`)
     let exported = ''
     for await (const line of exportSession(cluster.store, id)) exported += line
+    if (hasLostAbort(exported)) violations.push(`${id} has continued after it took its abort from the inbox`)
     const { ok, problems } = verifyAudit(exported, { key: auditKey })
     if (ok) verified++
     else
@@ -82,4 +83,16 @@ export async function checkSessions(of: {
     ...{ waiting: count('suspended'), effects: effects.length, distinctEffects: new Set(effects).size, verified },
     violations,
   }
+}
+
+/** Whether a run went on by more than a step after its log took an abort: what was being written may follow. */
+function hasLostAbort(exported: string): boolean {
+  let taken: Entry | undefined
+  for (const text of exported.split('\n')) {
+    if (text === '') continue
+    const { entry }: { readonly entry?: Entry } = JSON.parse(text)
+    if (entry?.type === 'resolved' && entry.token.startsWith('abort/')) taken ??= entry
+    if (taken && entry && entry.runId === taken.runId && entry.step > taken.step + 1) return true
+  }
+  return false
 }

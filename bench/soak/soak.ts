@@ -133,7 +133,9 @@ export async function soak(options: SoakOptions): Promise<SoakOutcome> {
       violations: [
         ...checked.violations,
         ...growth(trend),
-        ...cluster.left.flatMap((open) => openHandles(open)),
+        ...cluster.left.flatMap((open) =>
+          open.length > 0 ? [`a process that has closed keeps ${open.join(', ')}`] : [],
+        ),
         ...(cluster.left.length === 0 ? ['no process has ended by itself'] : []),
       ],
     }
@@ -165,10 +167,4 @@ async function disturb(
     }
   }
   await trouble.replaced()
-}
-
-/** Returns what keeps a process alive beside its channel to this one. */
-function openHandles(left: readonly string[]): readonly string[] {
-  const open = left.filter((name) => !['PipeWrap', 'TTYWrap', 'FSReqCallback', 'Immediate'].includes(name))
-  return open.length === 0 ? [] : [`a process that has closed keeps ${open.join(', ')}`]
 }
