@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 
+import { soakPage } from './soak/soak-page.ts'
 import { soak } from './soak/soak.ts'
 
 const help = `Runs mixed sessions for a long time on workers that are killed and drained at random, on a store that goes away:
@@ -17,6 +19,7 @@ Options:
   --workers 4    processes that run them
   --store sqlite SQLite although PostgreSQL is installed
   --logs DIR     writes the exports of sessions for which something does not hold
+  --page FILE    runs nothing: prints the page with the figures of a soak, whose JSON object is in the file
   --json         no progress, only one JSON object on the last line
   --help         this text
 
@@ -38,6 +41,7 @@ function options() {
         workers: { type: 'string', default: '4' },
         store: { type: 'string' },
         logs: { type: 'string' },
+        page: { type: 'string' },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
@@ -50,6 +54,10 @@ function options() {
 const values = options()
 if (values.help) {
   process.stdout.write(help)
+  process.exit(0)
+}
+if (values.page !== undefined) {
+  process.stdout.write(soakPage(JSON.parse(readFileSync(values.page, 'utf8'))))
   process.exit(0)
 }
 const [minutes, seed] = [Number(values.minutes), Number(values.seed)]

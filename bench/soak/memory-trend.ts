@@ -25,8 +25,12 @@ export function memoryTrend(samples: readonly Memory[]): MemoryTrend {
   return { rssMb: trend('rss'), heapMb: trend('heapUsed') }
 }
 
+/** Samples of a run that is too short for a trend. */
+const fewSamples = 16
+
 /** Returns what grows. A heap may grow by a tenth, the memory of the process by a quarter. */
-export function growth({ rssMb, heapMb }: MemoryTrend): readonly string[] {
+export function growth({ rssMb, heapMb }: MemoryTrend, samples: number): readonly string[] {
+  if (samples < fewSamples) return []
   const grows = ([early, late]: readonly [number, number], factor: number): boolean => late > early * factor + slackMb
   return [
     ...(grows(heapMb, 1.1) ? [`the heap grows from ${heapMb[0]} to ${heapMb[1]} MB`] : []),

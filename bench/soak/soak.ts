@@ -37,6 +37,8 @@ export interface SoakOutcome extends Checked, MemoryTrend {
   readonly seed: number
   readonly minutes: number
   readonly store: 'postgres' | 'sqlite'
+  readonly atOnce: number
+  readonly workers: number
   readonly killedWorkers: number
   readonly drains: number
   readonly outages: number
@@ -127,12 +129,13 @@ export async function soak(options: SoakOptions): Promise<SoakOutcome> {
     for (const worker of cluster.workers) await cluster.end(worker, 'SIGTERM')
     const trend = memoryTrend(samples)
     return {
-      ...{ seed, minutes: Math.round(elapsed() / 6_000) / 10, store: kind, ...checked },
+      ...{ seed, minutes: Math.round(elapsed() / 6_000) / 10, store: kind, atOnce, workers: options.workers },
+      ...checked,
       ...{ killedWorkers: trouble.kills.length, ...counts, quarantined: quarantined.size },
       ...{ samples: samples.length, ...trend },
       violations: [
         ...checked.violations,
-        ...growth(trend),
+        ...growth(trend, samples.length),
         ...cluster.left.flatMap((open) =>
           open.length > 0 ? [`a process that has closed keeps ${open.join(', ')}`] : [],
         ),
@@ -151,10 +154,13 @@ async function disturb(
   isOver: () => boolean,
   counts: { drains: number; outages: number },
 ): Promise<void> {
-  while (!isOver()) {
+  const ending = over(isOver)
+  for (;;) {
     // Runs complete steps between kills: one that completes none in five processes is quarantined.
-    await trouble.ended(3)
+    await Promise.race([trouble.ended(3), ending])
     await sleep(random() * 2_000)
+    // The last sessions may have ended: then there is no worker to kill.
+    if (isOver()) break
     const dice = random()
     if (dice < 0.75) {
       await trouble.kill(false)
@@ -167,4 +173,9 @@ async function disturb(
     }
   }
   await trouble.replaced()
+}
+
+/** Resolves when no further sessions are begun. */
+async function over(isOver: () => boolean): Promise<void> {
+  while (!isOver()) await sleep(100)
 }

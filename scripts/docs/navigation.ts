@@ -16,6 +16,8 @@ export interface NavigationSection {
 }
 
 const root = join(import.meta.dirname, '../..')
+/** Pages that a long measurement writes. */
+const measured: ReadonlySet<string> = new Set(['benchmarks', 'soak-figures'])
 
 function page(text: string, path: string): NavigationPage {
   return { text, path }
@@ -143,7 +145,8 @@ export const sections: readonly NavigationSection[] = [
       page('Data-flow figures', 'governance-figures'),
       page('Hostile inputs', 'hostile-figures'),
       page('Mutation tests', 'mutation-figures'),
-    ].filter(({ path }) => path !== 'benchmarks' || existsSync(join(root, 'docs/benchmarks.md'))),
+      page('Soak', 'soak-figures'),
+    ].filter(({ path }) => !measured.has(path) || existsSync(join(root, `docs/${path}.md`))),
   },
   {
     title: 'Reference',
