@@ -1,7 +1,7 @@
 import { createAgent } from '@provost/agent'
 import { createWorker } from '@provost/server'
 import { postgresStore } from '@provost/sessions'
-import { findPostgres, scriptedModel, startPostgres } from '@provost/testing'
+import { findPostgres, scriptedModel, startPostgres, startTcpProxy } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -78,22 +78,21 @@ describe.skipIf(findPostgres() === undefined)('a database that goes away (needs 
 
   test('a run whose patience is over stops without an end, and a worker completes it', async () => {
     const server = await startPostgres()
-    const database = await failing(server)
+    const database = await startTcpProxy([server.socket])
     onTestFinished(async () => {
       await database.close()
       await server.stop()
     })
     const effects: string[] = []
-    const store = postgresStore(database.url, { patienceMs: 50, pollMs: 100 })
-    let outage: Promise<void> | undefined
+    const store = postgresStore(server.urlAt(database.port), { patienceMs: 50, pollMs: 100 })
     const write = tool({
       name: 'write',
       effect: 'write',
       idempotent: true,
       input: z.object({}),
-      async execute(_, { idempotencyKey }) {
-        effects.push(idempotencyKey)
-        outage ??= database.ways.refuse(300)
+      execute(_, { idempotencyKey }) {
+        // Until the run has stopped.
+        if (effects.push(idempotencyKey) === 1) database.refuse()
       },
     })
     const script = [{ toolCalls: [{ name: 'write', input: {} }] }, { text: 'done' }]
@@ -101,7 +100,7 @@ describe.skipIf(findPostgres() === undefined)('a database that goes away (needs 
     const session = await agent.createSession({ id: 's' })
     const result = await session.stream('go').result
     expect([result.status, result.error?.code]).toEqual(['failed', 'store-unreachable'])
-    await outage
+    database.carry()
     const entries = []
     for await (const entry of store.read('s')) entries.push(entry)
     expect(entries.filter(({ type }) => type === 'run')).toMatchObject([{ op: 'started' }])
