@@ -7,8 +7,9 @@ import { parseArgs, promisify } from 'node:util'
 import { buildTries } from './matrix/builds.ts'
 import { commandTries } from './matrix/commands.ts'
 import { managerTries } from './matrix/managers.ts'
+import { oldNodeTries } from './matrix/old-nodes.ts'
 import type { Outcome, Runtime, Tarballs, Try } from './matrix/packed.ts'
-import { pack, packedSettings } from './matrix/packed.ts'
+import { installPacked, pack } from './matrix/packed.ts'
 
 const help = `Installs the packed packages in an empty folder and uses them on each runtime.
 
@@ -161,7 +162,7 @@ async function applicationTries(
   if (!quick) {
     const file = await install(readmes, join(folder, 'readmes'), tarballs)
     tries.push(async (runtime) => (runtime.program === process.execPath ? tryOn(runtime, file) : []))
-    tries.push(...(await commandTries(folder, tarballs)))
+    tries.push(...(await commandTries(folder, tarballs)), ...(await oldNodeTries(folder, tarballs)))
   }
   return unbundled ? tries : [...tries, ...(await buildTries(folder, tarballs, quick))]
 }
@@ -182,10 +183,8 @@ async function install(
   mkdirSync(folder)
   const own = packed ? Object.fromEntries(packed.map((name) => [name, tarballs[name]])) : tarballs
   const manifest = { private: true, type: 'module', dependencies: { ...own, ...dependencies } }
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
-  writeFileSync(join(folder, 'pnpm-workspace.yaml'), packedSettings(tarballs))
   for (const name of [program, 'mcp-server.mjs']) copyFileSync(join(home, name), join(folder, name))
-  await run('pnpm', ['install', '--prefer-offline'], { cwd: folder })
+  await installPacked(folder, tarballs, manifest)
   return join(folder, program)
 }
 

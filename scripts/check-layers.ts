@@ -13,6 +13,7 @@ import process from 'node:process'
 const layers: Readonly<Record<string, readonly string[]>> = {
   core: [
     'values',
+    'host',
     'text',
     'secrets',
     'messages',

@@ -1,4 +1,11 @@
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
 import { packAll } from '../../scripts/pack.ts'
+
+const run = promisify(execFile)
 
 /** What came of one check on one runtime. */
 export interface Outcome {
@@ -37,4 +44,11 @@ export function packedSettings(tarballs: Tarballs): string {
     pmOnFail: 'ignore',
     permissions: Object.fromEntries(built.map((name) => [name, { build: false }])),
   })
+}
+
+/** Installs with the packed packages in a folder. @param manifest its `package.json`, unless it has one. */
+export async function installPacked(folder: string, tarballs: Tarballs, manifest?: object): Promise<void> {
+  if (manifest) writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  writeFileSync(join(folder, 'pnpm-workspace.yaml'), packedSettings(tarballs))
+  await run('pnpm', ['install', '--prefer-offline'], { cwd: folder })
 }

@@ -1,12 +1,12 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
 import { tryChatPage } from './chat-page.ts'
 import { tryNextPage } from './next-page.ts'
 import type { Outcome, Tarballs } from './packed.ts'
-import { packedSettings } from './packed.ts'
+import { installPacked } from './packed.ts'
 
 const run = promisify(execFile)
 
@@ -36,14 +36,17 @@ export interface InstalledTemplate extends Template {
 export async function createTemplates(folder: string, tarballs: Tarballs): Promise<readonly InstalledTemplate[]> {
   const maker = join(folder, 'create-provost')
   mkdirSync(maker)
-  await installIn(maker, tarballs, { private: true, dependencies: { 'create-provost': tarballs['create-provost'] } })
+  await installPacked(maker, tarballs, {
+    private: true,
+    dependencies: { 'create-provost': tarballs['create-provost'] },
+  })
   return Promise.all(
     templates.map(async (template) => {
       const { name } = template
       const project = join(folder, `my-${name}`)
       const args = ['--name', project, '--template', name, '--yes', '--no-install', '--json']
       await run(join(maker, 'node_modules/.bin/create-provost'), args)
-      await installIn(project, tarballs)
+      await installPacked(project, tarballs)
       if (name === 'next') {
         const env = { ...process.env, CI: '1', NEXT_TELEMETRY_DISABLED: '1' }
         await run(process.execPath, ['--run', 'build'], { cwd: project, env })
@@ -51,12 +54,6 @@ export async function createTemplates(folder: string, tarballs: Tarballs): Promi
       return { ...template, folder: project }
     }),
   )
-}
-
-async function installIn(folder: string, tarballs: Tarballs, manifest?: object): Promise<void> {
-  if (manifest) writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
-  writeFileSync(join(folder, 'pnpm-workspace.yaml'), packedSettings(tarballs))
-  await run('pnpm', ['install', '--prefer-offline'], { cwd: folder })
 }
 
 /** Runs the tests, the type check and the program of a project with a version of Node. */

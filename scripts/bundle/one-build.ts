@@ -10,6 +10,7 @@ import { inAscii } from './ascii.ts'
 import { throughBarrels } from './barrels.ts'
 import { hidingPeers } from './hidden-peers.ts'
 import { inlineSandbox, isOfThreads } from './inline-sandbox.ts'
+import { importOfNodeCheck, nodeCheck, oldNodeLinks, oldNodeParses } from './old-node.ts'
 import { writeNotices } from './third-party.ts'
 import type { Manifest, Part } from './workspace.ts'
 import { entriesOf, readManifest, readParts, root } from './workspace.ts'
@@ -41,7 +42,8 @@ function inputs(manifest: Manifest, parts: readonly Part[]): Readonly<Record<str
       join(part.folder, `src/${entry}.ts`),
     ]),
   )
-  return Object.fromEntries([...own, ...ofParts]) as Readonly<Record<string, string>>
+  const check = [nodeCheck, join(folder, `src/${nodeCheck}.ts`)]
+  return Object.fromEntries([...own, ...ofParts, check]) as Readonly<Record<string, string>>
 }
 
 function startedIn(part: string): readonly string[] {
@@ -83,7 +85,9 @@ function options(
       throughBarrels(),
       hidingPeers(manifest),
       inAscii(),
+      oldNodeLinks(),
     ],
+    transform: { target: oldNodeParses },
     resolve: { conditionNames: ['@provost/source', 'import', 'node', 'default'] },
     external: isExternal(manifest, parts),
     treeshake: {
@@ -165,6 +169,7 @@ export async function buildAll(): Promise<readonly OutputChunk[]> {
     dir: join(folder, 'dist'),
     format: 'es',
     comments,
+    banner: importOfNodeCheck,
     // What starts a program beside it stays beside it.
     chunkFileNames: ({ name }) => `${starters.get(name) ?? 'chunks'}/[name]-[hash].js`,
     codeSplitting: {

@@ -2,10 +2,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { unsupportedNode } from '@provost/core/supported-node'
+
 import { help } from './help.ts'
 
 const argv = process.argv.slice(2)
-if (argv.includes('--help')) process.stdout.write(help)
+const unsupported = unsupportedNode()
+if (unsupported) {
+  process.stderr.write(`${unsupported.message} ${unsupported.hint ?? ''}\n`)
+  process.exitCode = 1
+} else if (argv.includes('--help')) process.stdout.write(help)
 else if (argv.includes('--version')) process.stdout.write(`${version()}\n`)
 else await command()
 

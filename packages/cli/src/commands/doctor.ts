@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads'
 
 import type { SessionStore } from '@provost/core'
 import { displayText, threadFlags, toErrorInfo, uuidv7 } from '@provost/core'
+import { unsupportedNode } from '@provost/core/supported-node'
 
 import type { ExitCode, Invocation } from '../command/command.ts'
 import { exitCodes } from '../command/command.ts'
@@ -70,19 +71,18 @@ export async function doctor(given: Invocation): Promise<ExitCode> {
 
 function runtime(): Finding {
   const { bun, deno, node } = process.versions
-  const [major = 0, minor = 0] = node.split('.').map(Number)
   const name = bun ? `Bun ${bun}` : deno ? `Deno ${deno}` : `Node ${node}`
   // Values may be secrets, such as a path with a token.
   const flags = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(' ')].flatMap((flag) => {
     const [flagName = ''] = flag.split('=')
     return flagName.startsWith('-') ? [flagName] : []
   })
-  const isKnown = major > 22 || (major === 22 && minor >= 18)
+  const unsupported = unsupportedNode()
   const text = `${name} on ${process.platform} ${process.arch}; flags: ${flags.join(' ') || 'none'}`
   return {
     check: 'runtime',
-    status: isKnown ? 'ok' : 'failed',
-    text: isKnown ? text : `${text}. Install Node 22.18 or later.`,
+    status: unsupported ? 'failed' : 'ok',
+    text: unsupported ? `${text}. ${unsupported.message}` : text,
   }
 }
 

@@ -1,4 +1,4 @@
-import { ProvostError } from './error.ts'
+import { ProvostError } from '../values/error.ts'
 
 /**
  * What keeps interpreted code inside. `thread`: the interpreter and a thread that may not read files, write, or start
