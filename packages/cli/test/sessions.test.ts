@@ -19,29 +19,30 @@ const records = { REFUNDS: refunds }
 const made = (): readonly string[] => readFileSync(refunds, { encoding: 'utf8', flag: 'a+' }).split('\n').slice(0, -1)
 afterAll(() => place.remove())
 
-/** Runs of the sessions `later`, `both`, `mail` and `booked`. */
+/** Runs of the sessions `later`, `booked`, `both` and `mail`. By default only of the first two. */
 let runs: readonly Ended[] = []
 beforeAll(async () => {
-  runs = await Promise.all([
-    place.provost('run', desk, 'refund it', '--session', 'later'),
-    place.provost('run', desk, 'both of them', '--session', 'both'),
-    place.provost('run', desk, 'read the mail', '--session', 'mail'),
-    place.provost('run', desk, 'book it', '--session', 'booked', '--json'),
-  ])
+  const all = [
+    ['run', desk, 'refund it', '--session', 'later'],
+    ['run', desk, 'book it', '--session', 'booked', '--json'],
+    ['run', desk, 'both of them', '--session', 'both'],
+    ['run', desk, 'read the mail', '--session', 'mail'],
+  ]
+  runs = await Promise.all(all.slice(0, full ? 4 : 2).map((args) => place.provost(...args)))
 })
 
 test('run ends with exit code 0, or 3 if it waits for an answer', () => {
-  expect(runs.map(({ code }) => code)).toEqual([3, 3, 0, 0])
+  expect(runs.map(({ code }) => code)).toEqual(full ? [3, 0, 3, 0] : [3, 0])
 })
 
-test('run writes the answer to stdout, and what happened to stderr', async () => {
+test.skipIf(!full)('run writes the answer to stdout, and what happened to stderr', async () => {
   const { code, out, err } = await place.provost('run', `${deskFile}#clerk`, 'hello')
   expect({ code, out }).toEqual({ code: 0, out: 'Hello from the clerk.\n' })
   expect(err).toMatch(/^completed .*\nsession \S+\n$/)
 })
 
 test('run --json writes events, one a line, until the end of the run', () => {
-  const events = linesOf(runs[3])
+  const events = linesOf(runs[1])
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
   expect(events[0]).toMatchObject({ type: 'agent.start', sessionId: 'booked' })
   expect(events.at(-1)).toMatchObject({ type: 'agent.end', status: 'completed' })
@@ -61,8 +62,10 @@ test('a call that another process approves runs once, when the session is resume
   expect(approved).toMatchObject({ code: 0, out: expect.stringContaining('Approved: refund (write)') })
   expect(approved.err).toContain('provost resume later FILE')
   expect(made()).toEqual([])
-  const again = await place.provost('deny', 'later')
-  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('already-decided') })
+  if (full) {
+    const again = await place.provost('deny', 'later')
+    expect(again).toMatchObject({ code: 1, err: expect.stringContaining('already-decided') })
+  }
 
   const resumed = await place.provostWith(records, 'resume', 'later', deskFile)
   expect({ code: resumed.code, out: resumed.out }).toEqual({ code: 0, out: 'The refund is settled.\n' })
@@ -152,7 +155,7 @@ test.skipIf(!full)('runs lists the sessions of the store, and what waits', async
 
 test.skipIf(!full)('show marks untrusted text with its source, and no text controls the terminal', async () => {
   const [text, json] = await Promise.all([place.provost('show', 'mail'), place.provost('show', 'mail', '--json')])
-  const [, , run] = runs
+  const run = runs[3]
   expect(text.out).toContain('✓ mail [untrusted: mail] Hello ')
   expect(text.out).toContain(String.raw`\u001b[2J\u001b]0;owned\u0007 \u009b31m \u202etxt.exe \u200b\u2028 end`)
   for (const shown of [text.out, json.out, run?.out, run?.err]) {

@@ -309,27 +309,28 @@ test.runIf(full)(
 )
 
 describe.for(stores)('a worker in a process of its own: %s', (kind) => {
-  test('a reader of a server receives the text of a worker, and all of it once if the worker is killed', async ({
-    skip,
-  }) => {
-    skip(missing(kind), 'PostgreSQL is not installed')
-    const { start, serveHere, workHere, open, effects } = await world(kind)
-    const store = open()
-    const [server, worker] = await Promise.all([serveHere({ concurrency: 0 }), start('worker', 'text')])
-    await queue(store, effects, 'unread')
-    await queue(store, effects, 'read')
-    for (const id of ['unread', 'read']) await expect.poll(() => statusOf(store, id)).toBe('running')
-    const following = read(clientAt(server), 'read')
-    await expect.poll(() => textOf(following.events)).toBe(partial)
-    await kill(worker.child)
-    if (full) await start('worker', 'never')
-    else workHere()
-    await following.over
-    expectWhole(following.events)
-    // No reader makes the server resume it.
-    await expect.poll(() => statusOf(store, 'unread')).toBe('idle')
-    expect(effectFile(effects).read()).toHaveLength(2)
-  })
+  test.runIf(full)(
+    'a reader of a server receives the text of a worker, and all of it once if the worker is killed',
+    async ({ skip }) => {
+      skip(missing(kind), 'PostgreSQL is not installed')
+      const { start, serveHere, workHere, open, effects } = await world(kind)
+      const store = open()
+      const [server, worker] = await Promise.all([serveHere({ concurrency: 0 }), start('worker', 'text')])
+      await queue(store, effects, 'unread')
+      await queue(store, effects, 'read')
+      for (const id of ['unread', 'read']) await expect.poll(() => statusOf(store, id)).toBe('running')
+      const following = read(clientAt(server), 'read')
+      await expect.poll(() => textOf(following.events)).toBe(partial)
+      await kill(worker.child)
+      if (full) await start('worker', 'never')
+      else workHere()
+      await following.over
+      expectWhole(following.events)
+      // No reader makes the server resume it.
+      await expect.poll(() => statusOf(store, 'unread')).toBe('idle')
+      expect(effectFile(effects).read()).toHaveLength(2)
+    },
+  )
 
   test.runIf(full)('on SIGTERM it ends what it runs, takes nothing else, and the process exits', async ({ skip }) => {
     skip(missing(kind), 'PostgreSQL is not installed')

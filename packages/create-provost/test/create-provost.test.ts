@@ -9,6 +9,9 @@ import { describe, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'create-provost-'))
+const full = process.env['PROVOST_TEST_FULL'] === '1'
+/** Most cases start a process: by default the first ones of each table. */
+const some = <T>(rows: readonly T[], atMost: number): readonly T[] => (full ? rows : rows.slice(0, atMost))
 
 interface Outcome {
   readonly out: string
@@ -37,7 +40,7 @@ const filesIn = (directory: string) =>
 const manifest = (project: string) => JSON.parse(readFileSync(join(folder, project, 'package.json'), 'utf8'))
 
 describe.concurrent('a project', () => {
-  test.each(templates)('of the template %s has all its files, named and filled in', async (template) => {
+  test.each(some(templates, 1))('of the template %s has all its files, named and filled in', async (template) => {
     const name = `my-${template}`
     const { out, code } = await create(name, '--template', template, '--provider', 'openai', '--no-install', '--json')
     expect(code).toBe(0)
@@ -61,7 +64,7 @@ describe.concurrent('a project', () => {
     expect(readFileSync(join(folder, 'plain/README.md'), 'utf8')).toContain('npm install @ai-sdk/anthropic')
   })
 
-  test('has the defaults with --yes', async () => {
+  test.skipIf(!full)('has the defaults with --yes', async () => {
     const { out } = await create('--yes', '--no-install')
     expect(out).toContain('cd my-agent')
     expect(manifest('my-agent').name).toBe('my-agent')
@@ -69,7 +72,7 @@ describe.concurrent('a project', () => {
 
   test('may be in a deeper folder that does not exist yet, or in an empty one', async () => {
     mkdirSync(join(folder, 'empty'))
-    expect(await create('empty', '--template=script', '--no-install')).toMatchObject({ code: 0 })
+    if (full) expect(await create('empty', '--template=script', '--no-install')).toMatchObject({ code: 0 })
     expect(await create('a/b/deep', '--template=script', '--no-install')).toMatchObject({ code: 0 })
     expect(manifest('a/b/deep').name).toBe('deep')
   })
@@ -83,7 +86,7 @@ describe.concurrent('a project', () => {
     expect(readdirSync(join(folder, 'taken'))).toEqual(['.hidden'])
   })
 
-  test('is rejected where a file has its name', async () => {
+  test.skipIf(!full)('is rejected where a file has its name', async () => {
     writeFileSync(join(folder, 'file'), 'mine')
     const { code, err } = await create('file', '--template=script', '--no-install')
     expect(code).toBe(1)
@@ -92,7 +95,7 @@ describe.concurrent('a project', () => {
   })
 
   test('whose name is no package name is rejected before its folder exists', async () => {
-    for (const name of ['My Agent', '.hidden', 'node_modules', 'x'.repeat(300)]) {
+    for (const name of some(['My Agent', '.hidden', 'node_modules', 'x'.repeat(300)], 1)) {
       const { code, out } = await create('--name', name, '--template=script', '--no-install', '--json')
       expect(code).toBe(1)
       expect(JSON.parse(out).error.code).toBe('invalid-option')
@@ -102,14 +105,15 @@ describe.concurrent('a project', () => {
 })
 
 describe.concurrent('invalid arguments end with exit code 2, and name what is wrong', () => {
-  test.each([
+  const rows: readonly (readonly [args: readonly string[], words: string])[] = [
     [['--template', 'nest'], 'script, server, team, next'],
+    [[], 'no terminal to ask in'],
     [['x', '--template=script', '--provider', 'acme'], 'none, anthropic, openai'],
     [['--frozen'], '--frozen'],
     [['a', 'b'], 'More than one folder'],
     [['a', '--name', 'b'], 'More than one folder'],
-    [[], 'no terminal to ask in'],
-  ])('%j', async (args, words) => {
+  ]
+  test.each(some(rows, 2))('%j', async (args, words) => {
     const { code, err } = await create(...args, '--no-install')
     expect(code).toBe(2)
     expect(err).toContain(words)
@@ -118,13 +122,14 @@ describe.concurrent('invalid arguments end with exit code 2, and name what is wr
 })
 
 describe.concurrent('the commands that a project names are those of the package manager that created it', () => {
-  test.each([
+  const rows = [
     ['npm', 'npm run dev', 'npm test', 'npx provost runs', ['npm', 'npx'], undefined],
     ['pnpm', 'pnpm dev', 'pnpm test', 'pnpm exec provost runs', ['pnpm'], 'pnpm-workspace.yaml'],
     ['yarn', 'yarn dev', 'yarn test', 'yarn provost runs', ['yarn'], '.yarnrc.yml'],
     // `bun test` is a test runner of its own.
     ['bun', 'bun run dev', 'bun run test', 'bunx provost runs', ['bun', 'bunx'], undefined],
-  ])('%s', async (manager, develop, check, program, programs, settings) => {
+  ] as const
+  test.each(some(rows, 2))('%s', async (manager, develop, check, program, programs, settings) => {
     const args = [join(root, 'src/main.ts'), `by-${manager}`, '--template=next', '--no-install']
     const { out } = await run(folder, { npm_config_user_agent: `${manager}/1.2.3 node/v24.0.0` }, ...args)
     expect(out).toContain(`  cd by-${manager}\n  ${manager} install\n  ${develop}\n  ${check}\n`)
@@ -160,7 +165,8 @@ test('Ctrl-C at a question creates nothing, and ends with exit code 130', async 
 
 test('--help and --version answer', async () => {
   expect(await create('--help')).toMatchObject({ code: 0, out: expect.stringContaining('--template') })
-  expect(await create('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+  if (full)
+    expect(await create('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
 })
 
 // The templates themselves, in one process, whose packages are those of the workspace. A created project has the same code.

@@ -61,13 +61,16 @@ test.for([
   'of more than a thousand planted secrets none stands in any sink, with %s',
   async ([, kind, stored], ctx) => {
     if (kind !== 'sqlite' && !full) return ctx.skip('in full runs')
-    const [told, kept] = await Promise.all([found(kind, 'tells'), found(kind, 'scrubs')])
+    // That each secret would be found is shown by a second process, in full runs.
+    const [told, kept] = await Promise.all([full ? found(kind, 'tells') : undefined, found(kind, 'scrubs')])
     for (const sink of [...sinks, stored]) {
-      expect({ sink, told: (told.get(sink)?.leaks.length ?? 0) > 0 }).toEqual({ sink, told: true })
+      if (told) expect({ sink, told: (told.get(sink)?.leaks.length ?? 0) > 0 }).toEqual({ sink, told: true })
       expect({ sink, kept: (kept.get(sink)?.bytes ?? 0) > 500 }).toEqual({ sink, kept: true })
     }
-    const seen = new Set([...told.values()].flatMap(({ leaks }) => leaks))
-    expect(cells.filter(({ id }) => !seen.has(id)).map(({ id }) => id)).toEqual([])
+    if (told) {
+      const seen = new Set([...told.values()].flatMap(({ leaks }) => leaks))
+      expect(cells.filter(({ id }) => !seen.has(id)).map(({ id }) => id)).toEqual([])
+    }
     expect([cells.length, places.length]).toEqual([1_108, 45])
     expect([...kept].filter(([, { leaks }]) => leaks.length > 0)).toEqual([])
   },

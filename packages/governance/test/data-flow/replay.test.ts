@@ -134,7 +134,7 @@ test('a folder of suites is replayed through the runtime and counted', async () 
   expect(report).toMatchObject({ rules: 'intent', suites: { library: counts }, total: counts })
 })
 
-test('a further message of the human is a run of its own in the same session', async () => {
+test.runIf(full)('a further message of the human is a run of its own in the same session', async () => {
   const conversations = mkdtempSync(join(tmpdir(), 'conversations-'))
   const calls = [notice('Write to desk@town.example', 'user'), send('desk@town.example', 'user')]
   const task = (id: string, next: string) => ({

@@ -10,6 +10,7 @@ import { policyCommand } from '@provost/governance/policy-command'
 import type { PolicyCommandOptions } from '@provost/governance/policy-command'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { full } from '../fixture/full.ts'
 import { inbox, mailTo, record } from './recorded.ts'
 
 const fixture = (name: string): string => fileURLToPath(new URL(`fixture/${name}.ts`, import.meta.url))
@@ -141,6 +142,6 @@ test('the command is a program, whose exit code is the result', async () => {
     const code = new Promise((resolve) => child.once('close', resolve))
     return { output: await text(child.stdout), code: await code }
   }
-  expect(await start('today')).toMatchObject({ code: 0, output: expect.stringContaining('passed') })
+  if (full) expect(await start('today')).toMatchObject({ code: 0, output: expect.stringContaining('passed') })
   expect(await start('mistake')).toMatchObject({ code: 1, output: expect.stringContaining('FAILED') })
 })

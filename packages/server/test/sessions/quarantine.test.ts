@@ -68,6 +68,7 @@ describe('a session that crashes each process that takes it over', () => {
   test.for(cases)(
     'is quarantined, and its neighbour completes: store %s, failure %s, takeover by %s',
     async ([kind, how, by], { skip }) => {
+      skip(!full, 'in full runs')
       skip(kind === 'postgres' && !findPostgres(), 'PostgreSQL is not installed')
       const folder = mkdtempSync(join(tmpdir(), 'provost-quarantine-'))
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

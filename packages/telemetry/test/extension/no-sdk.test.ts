@@ -26,9 +26,12 @@ test('without a registered SDK, telemetry says so once', async () => {
   expect(warnings[0]).toContain('found no registered OpenTelemetry SDK')
 })
 
-test('an SDK that was registered with another version of the API is named', async () => {
-  const [warning] = await warningsOf(
-    "globalThis[Symbol.for('opentelemetry.js.api.1')] = { version: '1.2.0', trace: { getTracer() {} } }",
-  )
-  expect(warning).toContain('@opentelemetry/api 1.2.0')
-})
+test.runIf(process.env['PROVOST_TEST_FULL'] === '1')(
+  'an SDK that was registered with another version of the API is named',
+  async () => {
+    const [warning] = await warningsOf(
+      "globalThis[Symbol.for('opentelemetry.js.api.1')] = { version: '1.2.0', trace: { getTracer() {} } }",
+    )
+    expect(warning).toContain('@opentelemetry/api 1.2.0')
+  },
+)
