@@ -110,6 +110,28 @@ test.skipIf(!full)('several questions of one step are answered by one command wi
   expect(made().slice(before)).toEqual(['17', '18'])
 })
 
+test('a fork continues with a policy and instructions that the file of its agent offers', async () => {
+  const logged = linesOf(await place.provost('export', 'later'))
+  const { offset } = logged.find(({ entry }) => entry?.type === 'message' && entry.via === 'model').entry
+  const fork = ['fork', 'later', '--at', String(offset), '--continue', '--json']
+  const [strict, none] = await Promise.all([
+    place.provost(...fork, '--policy', 'strict', '--prompt', 'brief'),
+    place.provost(...fork, '--policy', 'none'),
+  ])
+  const id = (of: Ended): string => linesOf(of)[0].sessionId
+  const [denied, unknown] = await Promise.all([
+    place.provost('resume', id(strict), deskFile),
+    place.provost('resume', id(none), deskFile),
+  ])
+  expect({ code: denied.code, out: denied.out }).toEqual({ code: 0, out: 'The refund is settled.\n' })
+  expect(denied.err).toContain('refund is not allowed with these arguments')
+  expect(unknown.code).not.toBe(0)
+  expect(unknown.err).toContain('The fork has the policy "none", which this process does not offer.')
+  const both = await place.provost(...fork, '--prompt', 'brief', '--prompt-text', 'Answer in verse.')
+  expect(both.code).toBe(1)
+  expect(both.err).toContain('of forkSession have ')
+})
+
 test.skipIf(!full)(
   'a run whose agent changed is resumed once the change is accepted, and show tells what changed',
   async () => {

@@ -10,6 +10,7 @@ export {
   pruneSessions,
   sanitizeAnnotations,
 } from '@provost/sessions'
+export type { ForkOffers, Overrides } from '@provost/core'
 export type {
   Attribution,
   EffectFilter,

@@ -1,5 +1,14 @@
-import type { AnySchema, ContextOf, Extension, Input, RunResult, RunState, StandardSchemaV1 } from '@provost/core'
-import { ProvostError, isRecord, scrubError, checkArguments, checkOptions } from '@provost/core'
+import type {
+  AnySchema,
+  ContextOf,
+  Extension,
+  Input,
+  Overrides,
+  RunResult,
+  RunState,
+  StandardSchemaV1,
+} from '@provost/core'
+import { ProvostError, isRecord, scrubError, checkArguments, checkForkOffers, checkOptions } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import type { ToolsIn, ToolsInput } from '@provost/tools'
 
@@ -37,6 +46,7 @@ import type { RunHandle } from '../types/run-context.ts'
 import type { Session, SessionOptions, UntypedRunOptions } from '../types/session.ts'
 import { withMode } from './agent-mode.ts'
 import { agentTool } from './agent-tool.ts'
+import { overriddenOptions } from './overridden-options.ts'
 
 type OutputFrom<O> = O extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<O> : string
 
@@ -92,17 +102,17 @@ export function createAgent<
     )
   }
 
-  /** Returns the plan of a session with its own extensions and store. */
-  function agentFor({ extensions = [], store = planned().store }: UntypedSessionOptions): ResolvedAgent {
-    if (extensions.length === 0) return planned()
+  /** Returns the plan of a session with its own extensions and store, and the overrides of a fork. */
+  function agentFor(
+    { extensions = [], store = planned().store, overrides: offers }: UntypedSessionOptions,
+    overrides?: Overrides,
+  ): ResolvedAgent {
+    if (extensions.length === 0 && !overrides) return planned()
     const { runtime } = planned()
-    const more: AgentOptions<O, T> = {
-      ...options,
-      store,
-      runtime,
-      extensions: [...(options.extensions ?? []), ...extensions],
-    }
-    return resolveAgent(more)
+    const { extensions: its, ...replaced } = overriddenOptions(options.extensions ?? [], overrides, offers)
+    const more: AgentOptions<O, T> = { ...options, ...replaced, store, runtime, extensions: [...its, ...extensions] }
+    const plan: ResolvedAgent = Object.create(resolveAgent(more), { overrides: { value: overrides, enumerable: true } })
+    return plan
   }
 
   type App = ContextOf<ToolsIn<T> | E[number] | HandedTo<H>>
@@ -122,9 +132,10 @@ export function createAgent<
     checkSessionOptions(given, false)
     const store = given.store ?? planned().store
     const opened = await reopenSession(planned(), store, id)
-    const part = await reopenPart(agentFor(given), store, given.agents, opened)
+    const itsAgent = agentFor(given, opened.snapshot.state.overrides)
+    const part = await reopenPart(itsAgent, store, given.agents, opened)
     return liveSession(
-      { ownAgent: planned(), options: given, track, compensate: compensateSession, agent: agentFor(given), ...part },
+      { ownAgent: planned(), options: given, track, compensate: compensateSession, agent: itsAgent, ...part },
       opened,
     )
   }
@@ -177,8 +188,9 @@ export function createAgent<
     },
     async changeSince(state, given = {}) {
       checkArguments('agent.changeSince', [state, given], ['object', 'object'])
-      checkOptions(given, { extensions: true }, 'agent.changeSince')
-      return runChange(state, agentFor(given))
+      checkOptions(given, { extensions: true, overrides: true }, 'agent.changeSince')
+      checkForkOffers(given.overrides, '"overrides" of agent.changeSince')
+      return runChange(state, agentFor(given, state.overrides))
     },
   }
   registerAgent(agent, planned, first)

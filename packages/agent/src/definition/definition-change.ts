@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
 import type { DefinitionChange, DefinitionHashes, Manifest, RunChange } from '@provost/core'
-import { canonicalJson, changeText, ProvostError, toJson } from '@provost/core'
+import { canonicalJson, changeText, isForkMark, ProvostError, toJson } from '@provost/core'
 
 import { definitionHash } from '../question/subject.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
@@ -62,9 +62,22 @@ export function changeSince(recorded: Manifest, agent: ResolvedAgent): Definitio
   }
 }
 
+/**
+ * Whether a change is that of a fork whose operator chose other instructions: the first resume of the fork needs no further
+ * acceptance.
+ */
+export function isChosen({ entries, overrides }: SessionState, change: DefinitionChange): boolean {
+  if (overrides?.prompt === undefined && overrides?.promptText === undefined) return false
+  if (change.tools.length > 0 || change.from !== change.to) return false
+  const last = entries.findLast((entry) => entry.type === 'run' || isForkMark(entry))
+  return last !== undefined && isForkMark(last)
+}
+
 /** Returns the change that a resume of the last run would meet, with what the rule of the agent decides. */
-export async function runChange({ run }: SessionState, agent: ResolvedAgent): Promise<RunChange | undefined> {
-  const change = run && run.status !== 'completed' ? changeSince(run.manifest, agent) : undefined
+export async function runChange(state: SessionState, agent: ResolvedAgent): Promise<RunChange | undefined> {
+  const { run } = state
+  const found = run && run.status !== 'completed' ? changeSince(run.manifest, agent) : undefined
+  const change = found && isChosen(state, found) ? undefined : found
   return change && { ...change, rule: await ruleFor(change, agent) }
 }
 

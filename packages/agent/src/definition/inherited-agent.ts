@@ -6,6 +6,18 @@ import { initExtension } from './init-extension.ts'
 import type { Initialised } from './init-extension.ts'
 import { resolveAgent } from './resolved-agent.ts'
 
+const replacements = new WeakSet<Extension>()
+
+/**
+ * Returns a policy that takes the place of each extension of its name in the agents of a session: in the first one, and in
+ * those that work in its runs. Another process rebuilds a child from its own agents, so no child runs elsewhere under it.
+ */
+export function replacement({ portable: _, ...policy }: Extension): Extension {
+  const made: Extension = Object.freeze(policy)
+  replacements.add(made)
+  return made
+}
+
 /** Fields of a plan that the host replaces. */
 type Overlay = { readonly [K in keyof ResolvedAgent]?: ResolvedAgent[K] | undefined }
 
@@ -25,8 +37,12 @@ export function inheritedAgent(
   added: readonly Extension[] = [],
   overlay: (agent: ResolvedAgent) => Overlay = () => ({}),
 ): ResolvedAgent {
-  const { extensions: given = [] } = own.options
-  const before = [...added, ...inherited].filter((extension) => !given.includes(extension))
+  const all = [...added, ...inherited]
+  const replaced = new Set(all.flatMap((one) => (replacements.has(one) ? [one.name] : [])))
+  const stays = (one: Extension): boolean => replacements.has(one) || !replaced.has(one.name)
+  const { extensions: its = [] } = own.options
+  const given = its.filter(stays)
+  const before = all.filter((extension) => stays(extension) && !given.includes(extension))
   const resolved =
     before.length === 0
       ? own

@@ -1,5 +1,5 @@
 import type { CheckedKeys, Decisions, KnownKeys, MovedKeys, OptionCheck, RemoteError } from '@provost/core'
-import { ProvostError, checkOptions, isRecord, oneOf } from '@provost/core'
+import { ProvostError, checkForkOffers, checkOptions, isRecord, oneOf } from '@provost/core'
 import { checkModel, checkSettings } from '@provost/provider'
 import { checkSessionId } from '@provost/sessions'
 
@@ -202,6 +202,7 @@ const sessionKeys = {
   onBatch: true,
   onInput: true,
   extensions: true,
+  overrides: given((value, where) => checkForkOffers(value, `"overrides" of ${where}`)),
   agents: agentList,
   context: true,
 } satisfies CheckedKeys<SessionOptions & { readonly context?: unknown }>

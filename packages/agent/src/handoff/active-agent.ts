@@ -1,5 +1,5 @@
 import type { Extension } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import { canonicalJson, ProvostError, toJson } from '@provost/core'
 
 import { firstPlanOf, resolvedAgentOf } from '../definition/agent-registry.ts'
 import { targetOf } from '../definition/handoff.ts'
@@ -76,6 +76,18 @@ export function checkActive(entryAgent: ResolvedAgent, state: SessionState): voi
       )
     }
   }
+}
+
+/**
+ * Rejects a plan without the overrides of a fork: it would continue under another policy.
+ *
+ * @throws ProvostError `override-not-offered`
+ */
+export function checkOverridden({ overrides: applied }: ResolvedAgent, { overrides }: SessionState): void {
+  if (overrides === undefined || canonicalJson(toJson(applied ?? null)) === canonicalJson(toJson(overrides))) return
+  throw new ProvostError('override-not-offered', 'The session is a fork with a policy or instructions of its own.', {
+    hint: 'Continue it with agent.resumeSession(id, { overrides }), or on a server with "forks".',
+  })
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Entry, Json } from '@provost/core'
-import { assertNever, isRecord } from '@provost/core'
+import { assertNever, isForkMark, isRecord, overridesIn } from '@provost/core'
 
 import { addBytes, bytesOfEntry } from '../state/byte-count.ts'
 import { emptySessionState } from '../state/session-state.ts'
@@ -75,7 +75,11 @@ export function reduceEntry(state: SessionState, entry: Entry, bytes: RunBytes =
       break
     case 'ext':
       // The first mark is that of the first fork: a fork of a fork has both.
-      if (entry.name === 'provost' && entry.key === 'forked-from') state.forkedFrom ??= forkedFromIn(entry.data)
+      if (isForkMark(entry)) {
+        state.forkedFrom ??= forkedFromIn(entry.data)
+        // Each fork repeats those of its original.
+        state.overrides = overridesIn(entry.data)
+      }
       break
     case 'audit':
       break

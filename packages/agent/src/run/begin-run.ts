@@ -4,7 +4,7 @@ import { ProvostError, isPromise, joinLabels, labelOf, positionId } from '@provo
 import { hookFailed } from '../control/run-ending.ts'
 import { manifestOf } from '../definition/definition-change.ts'
 import { takenEntry } from '../entries/wait-entries.ts'
-import { checkActive } from '../handoff/active-agent.ts'
+import { checkActive, checkOverridden } from '../handoff/active-agent.ts'
 import { inHookTime } from '../hooks/hook-time.ts'
 import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
 import { takenIds } from '../inbox/drain.ts'
@@ -19,6 +19,7 @@ import type { RunContext, RunStart } from '../types/run-context.ts'
 export function startedRun(ctx: RunContext): NewEntry {
   const { agent, options, id, state, parentRun } = ctx
   checkActive(ctx.entryAgent, state)
+  checkOverridden(ctx.entryAgent, state)
   const place: EntryContext = { runId: id, step: 0, agent: agent.name, clock: state.clock }
   // An open run must be resumed explicitly, not replaced by accident.
   if (state.run && (state.run.status === 'running' || state.run.status === 'suspended')) {

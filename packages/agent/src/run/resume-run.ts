@@ -2,10 +2,10 @@ import type { Decisions, Entry, RunState } from '@provost/core'
 import { ProvostError, scrubEntry } from '@provost/core'
 
 import { unlessAborted } from '../control/abort-control.ts'
-import { admitChange, changeSince, manifestOf } from '../definition/definition-change.ts'
+import { admitChange, changeSince, isChosen, manifestOf } from '../definition/definition-change.ts'
 import { resolvedEntries } from '../entries/decision-entries.ts'
 import { resumedEntry } from '../entries/run-entries.ts'
-import { checkActive } from '../handoff/active-agent.ts'
+import { checkActive, checkOverridden } from '../handoff/active-agent.ts'
 import { abortsLeft } from '../inbox/abort-delivery.ts'
 import { holdLease } from '../log/lease.ts'
 import { readLog } from '../log/log-snapshot.ts'
@@ -31,6 +31,7 @@ export async function prepareResume(
   await importEntries(ctx, from.entries ?? [])
   for (const [log, entries] of Object.entries(from.children ?? {})) await importChild(ctx, log, entries)
   checkActive(entryAgent, state)
+  checkOverridden(entryAgent, state)
   const { run } = state
   if (!run || run.id !== from.cursor.runId) {
     throw new ProvostError('unknown-run', `The last run of session ${ctx.sessionId} is not ${from.cursor.runId}.`, {
@@ -44,7 +45,7 @@ export async function prepareResume(
   if (change && isAborted) ctx.control.isRequested = true
   else if (change && ctx.control.isRequested) await unlessAborted(ctx.signal, new Promise(() => {}))
   else if (change) {
-    await admitChange(change, entryAgent, options.acceptChanges ?? false)
+    if (!isChosen(state, change)) await admitChange(change, entryAgent, options.acceptChanges ?? false)
     ctx.changed = manifestOf(entryAgent)
   }
   ctx.step = run.step

@@ -26,6 +26,7 @@ export function emptySessionState(clock: Clock = systemClock): SessionState {
     memos: new Map(),
     modelNames: new WeakMap(),
     forkedFrom: undefined,
+    overrides: undefined,
     agent: '',
     handoffPath: [],
     requiredExtensions: new Map(),

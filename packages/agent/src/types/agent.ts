@@ -5,6 +5,7 @@ import type {
   DefinitionChange,
   Extension,
   FilterDescriptor,
+  ForkOffers,
   HandoffMode,
   HookContext,
   Input,
@@ -349,6 +350,7 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
    *
    * @param state of the session: `foldLog` of its entries.
    * @param options.extensions of the session, if it has its own: their tools are compared, too.
+   * @param options.overrides what the overrides of a fork name, as for `resumeSession`.
    * @returns undefined if nothing changed, or the run has completed.
    *
    * @example
@@ -357,7 +359,10 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
    */
   changeSince(
     state: SessionState,
-    options?: { readonly extensions?: readonly Extension[] | undefined },
+    options?: {
+      readonly extensions?: readonly Extension[] | undefined
+      readonly overrides?: ForkOffers | undefined
+    },
   ): Promise<RunChange | undefined>
   /**
    * Returns this agent as a tool for other agents. It runs as a child with its own log, beside the other calls of its

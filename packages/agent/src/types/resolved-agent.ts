@@ -7,6 +7,7 @@ import type {
   MaybePromise,
   ModelSettings,
   ModelSpec,
+  Overrides,
   Runtime,
   SessionStore,
   StandardSchemaV1,
@@ -47,6 +48,8 @@ export interface ResolvedAgent {
   /** Handoffs by the name of their tool. */
   readonly handoffs: ReadonlyMap<string, Handoff>
   readonly extensions: readonly Extension[]
+  /** What a fork replaced in this plan. */
+  readonly overrides?: Overrides | undefined
   /** Extensions of this run only, for each active agent. With the scope `tree` they also apply to children. */
   readonly listeners: readonly Extension[]
   /** The agent's own options. As a handoff target it is resolved again, with the extensions of the other agent. */

@@ -16,6 +16,7 @@ import type {
   Message,
   MessageInit,
   ModelUsage,
+  Overrides,
   Principal,
   RemoteError,
   RunStatus,
@@ -250,6 +251,8 @@ export interface SessionState {
   readonly modelNames: WeakMap<Message, string>
   /** For a fork: the id of the first original. */
   forkedFrom: string | undefined
+  /** For a fork: what it replaces in its agent. */
+  overrides: Overrides | undefined
   /** The active agent. */
   agent: string
   /** Agents that the session was handed over to since the first one, each once. */

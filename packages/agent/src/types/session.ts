@@ -6,6 +6,7 @@ import type {
   EventOf,
   EventType,
   Extension,
+  ForkOffers,
   Input,
   Json,
   JsonObject,
@@ -102,6 +103,11 @@ export interface SessionOptions {
    * govern fan-outs and evaluator-optimizers for it. They are not stored: pass them again when resuming.
    */
   readonly extensions?: readonly Extension[] | undefined
+  /**
+   * What the overrides of a fork name: see `overrides` of `forkSession`. A fork whose policy or instructions are missing here
+   * is not resumed.
+   */
+  readonly overrides?: ForkOffers | undefined
   /**
    * The agents that each process with the store can run. With them, children with `where: 'any'` become sessions of their
    * own. A server and a worker give theirs. Default: children run in this process.

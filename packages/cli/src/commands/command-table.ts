@@ -169,10 +169,16 @@ export const commands: readonly (Command | OuterCommand)[] = [
       continue: {
         text: 'With --at: the turn stays open. "resume" continues it, and makes calls that had not started.',
       },
+      policy: {
+        value: 'NAME',
+        text: 'Policy of the fork: one of `forks.policies`, which the file of its agent exports, or its server has.',
+      },
+      prompt: { value: 'NAME', text: 'Instructions of the fork: one of `forks.prompts`.' },
+      'prompt-text': { value: 'TEXT', text: 'Instructions of the fork as text, in place of --prompt.' },
       ...storeOption,
     },
     notes: ['Waits, decisions, principals, usage and the audit trail are not copied.'],
-    examples: ['fork ann-17', 'fork ann-17 --at 40', 'fork ann-17 --at 40 --continue'],
+    examples: ['fork ann-17', 'fork ann-17 --at 40', 'fork ann-17 --at 40 --continue --policy strict'],
     load: async () => (await import('./fork.ts')).fork,
   },
   {

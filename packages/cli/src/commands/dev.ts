@@ -9,7 +9,7 @@ import type { ConsolePage } from '@provost/server'
 
 import type { ExitCode, Invocation } from '../command/command.ts'
 import { exitCodes } from '../command/command.ts'
-import { agentsIn, checkAgentFile } from '../project/agent-file.ts'
+import { agentsIn, checkAgentFile, forksIn } from '../project/agent-file.ts'
 import { isMissing } from '../project/installed.ts'
 import { openStore } from '../project/open-store.ts'
 
@@ -76,13 +76,13 @@ async function consolePage(): Promise<ConsolePage | undefined> {
 async function serveAgents(given: Invocation): Promise<ExitCode> {
   const { terminal } = given
   const { createServer, serve } = await import('@provost/server')
-  const agents = await agentsIn(given.argument('FILE'))
+  const file = given.argument('FILE')
+  const [agents, forks] = [await agentsIn(file), await forksIn(file)]
   const { store, name } = openStore(given, 'create')
   const page = given.flag('no-console') ? undefined : await consolePage()
   const token = process.env[tokenVariable]
   const server = createServer({
-    agents,
-    store,
+    ...{ agents, store, forks },
     ...(page && { console: { page, ...(token !== undefined && { token }) } }),
   })
   const listening = await serve(server, { port: given.number('port') ?? defaultPort })

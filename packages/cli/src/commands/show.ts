@@ -3,7 +3,7 @@ import { changeText, displayText } from '@provost/core'
 
 import type { ExitCode, Invocation } from '../command/command.ts'
 import { exitCodes } from '../command/command.ts'
-import { agentIn } from '../project/agent-file.ts'
+import { agentIn, forksIn } from '../project/agent-file.ts'
 import { openStore } from '../project/open-store.ts'
 import type { RecordedSession } from '../session/recorded-session.ts'
 import { readSession } from '../session/recorded-session.ts'
@@ -56,7 +56,7 @@ async function showChange(
   file: string,
   { id, agent: name, state }: Pick<RecordedSession, 'id' | 'agent' | 'state'>,
 ): Promise<void> {
-  const change = await (await agentIn(file, name)).changeSince(state)
+  const change = await (await agentIn(file, name)).changeSince(state, { overrides: await forksIn(file) })
   if (!change) return write(`${bold('changes')}  none since the last run began\n`)
   const next = {
     continue: 'The run continues with this code.',

@@ -5,7 +5,8 @@ import process from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 import type { Agent } from '@provost/agent'
-import { displayText, isRecord, nearestName, ProvostError } from '@provost/core'
+import type { ForkOffers } from '@provost/core'
+import { checkForkOffers, displayText, isRecord, nearestName, ProvostError } from '@provost/core'
 
 /** An agent that a file exports, with any output. It gets no app value (`context`) here. */
 export type AnyAgent = Agent
@@ -56,6 +57,23 @@ export async function exportsOf(file: string): Promise<Readonly<Record<string, u
       { hint: 'Correct the file, or install what it imports.', cause },
     )
   }
+}
+
+/**
+ * Returns the export `forks` of a module: the policies and instructions that forks may name.
+ *
+ * @param file path, or `path#name`.
+ * @throws ProvostError `unreadable-file`, `unknown-option`, `invalid-option`
+ */
+export async function forksIn(file: string): Promise<ForkOffers> {
+  const { forks } = await exportsOf(file)
+  checkForkOffers(forks, `"forks" of ${displayText(partsOf(file).path)}`)
+  return isOffers(forks) ? forks : {}
+}
+
+/** The offers are checked. */
+function isOffers(value: unknown): value is ForkOffers {
+  return isRecord(value)
 }
 
 /**

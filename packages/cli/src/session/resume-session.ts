@@ -2,7 +2,7 @@ import { changeText, displayText } from '@provost/core'
 
 import type { Invocation } from '../command/command.ts'
 import { exitCodes } from '../command/command.ts'
-import { agentIn } from '../project/agent-file.ts'
+import { agentIn, forksIn } from '../project/agent-file.ts'
 import type { OpenStore } from '../project/open-store.ts'
 import { askAtTerminal } from '../terminal/question.ts'
 import { argumentText } from '../terminal/waits.ts'
@@ -17,15 +17,16 @@ export async function resumeSession(given: Invocation, { store }: OpenStore, fil
   const { terminal } = given
   const { id, agent: name } = await readSession(store, given.argument('SESSION'))
   const agent = await agentIn(file, name)
+  const overrides = await forksIn(file)
   const interrupt = new AbortController()
   await waitForLease(given, store, id)
   const trace = await openTrace(given)
   // Read again: another process may have resumed the run in the meantime.
-  const change = await agent.changeSince((await readSession(store, id)).state)
+  const change = await agent.changeSince((await readSession(store, id)).state, { overrides })
   if (change?.rule === 'ask') terminal.note(terminal.yellow(displayText(changeText(change), { limit: 2_000 })))
   const isAccepted = change !== undefined && given.flag('accept-changes')
   const session = await agent.resumeSession(id, {
-    store,
+    ...{ store, overrides },
     extensions: trace.extensions,
     ...(terminal.asks && askAtTerminal(terminal, deciderOf(given), interrupt.signal)),
   })

@@ -12,6 +12,7 @@ import { brief, count, dollars } from '../look/measures.ts'
 import { Failure, Loading } from '../look/states.tsx'
 import { Block, Words } from '../look/words.tsx'
 import { consoleApi } from '../wire/console-api.ts'
+import { OverrideWords } from './override-words.tsx'
 
 const compareQuery = (a: string, b: string) =>
   queryOptions({
@@ -34,7 +35,7 @@ export function Compare({
   const other = useIndex(b)
   if (isPending) return <Loading />
   if (!data) return <Failure error={error} />
-  const { common, first, sums } = data
+  const { common, first, sums, overrides } = data
   const isSame = first.a === null && first.b === null
   return (
     <div className="travel">
@@ -47,7 +48,14 @@ export function Compare({
         </Link>
       </p>
       <div className="travel-columns">
-        <Side id={a} name="This session" row={sums.a} first={first.a} entries={index.get(a)?.entries ?? []} />
+        <Side
+          id={a}
+          name="This session"
+          row={sums.a}
+          first={first.a}
+          overrides={overrides.a}
+          entries={index.get(a)?.entries ?? []}
+        />
         <Side
           id={b}
           name={
@@ -55,6 +63,7 @@ export function Compare({
           }
           row={sums.b}
           first={first.b}
+          overrides={overrides.b}
           entries={other.data?.get(b)?.entries ?? []}
         />
       </div>
@@ -69,12 +78,14 @@ function Side({
   name,
   row,
   first,
+  overrides,
   entries,
 }: {
   readonly id: string
   readonly name: string
   readonly row: CompareAnswer['sums']['a']
   readonly first: CompareAnswer['first']['a']
+  readonly overrides: CompareAnswer['overrides']['a']
   readonly entries: readonly IndexEntry[]
 }): ReactNode {
   const from = first ? entries.slice(first.offset - 1) : []
@@ -93,6 +104,7 @@ function Side({
         </span>
         <span>{dollars(row.cost, row.unpriced)}</span>
       </p>
+      <OverrideWords overrides={overrides} />
       {first ? (
         <>
           <h3>First difference, at entry {first.offset}</h3>

@@ -14,7 +14,10 @@ import { accessQuery } from '../wire/queries.ts'
 
 type Unfinished = 'leave-out' | 'end' | 'continue'
 
-/** Makes a session of the entries up to one, with another model, another result or another input. */
+/** The choice of instructions that are written in the form. */
+const ownPrompt = '\u0000own'
+
+/** Makes a session of the entries up to one, with another model, policy, prompt, result or input. */
 export function ForkForm({
   sessionId,
   at,
@@ -30,6 +33,9 @@ export function ForkForm({
   const isOpen = state?.status === 'running' || state?.status === 'suspended'
   const [unfinished, setUnfinished] = useState<Unfinished>()
   const [model, setModel] = useState('')
+  const [policy, setPolicy] = useState('')
+  const [prompt, setPrompt] = useState('')
+  const [promptText, setPromptText] = useState('')
   const [callId, setCallId] = useState('')
   const [result, setResult] = useState('')
   const [input, setInput] = useState('')
@@ -42,6 +48,8 @@ export function ForkForm({
         at,
         unfinished: chosen,
         ...(model !== '' && chosen === 'continue' && { model }),
+        ...(policy !== '' && { policy }),
+        ...(prompt === ownPrompt ? promptText !== '' && { promptText } : prompt !== '' && { prompt }),
         ...(callId !== '' && chosen !== 'leave-out' && { results: [{ callId, output: result }] }),
       }
       const made = await consoleApi.fork(sessionId, request)
@@ -73,15 +81,26 @@ export function ForkForm({
           <option value="leave-out">is left out, if it had not ended</option>
         </select>
       </label>
-      {access.models.length > 0 && (
+      {access.models.length > 0 && <Choice label="Model" names={access.models} value={model} onChoose={setModel} />}
+      {access.policies.length > 0 && (
+        <Choice label="Policy" names={access.policies} value={policy} onChoose={setPolicy} />
+      )}
+      <label>
+        Instructions
+        <select value={prompt} onChange={({ target }) => setPrompt(target.value)}>
+          <option value="">as before</option>
+          {access.prompts.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+          <option value={ownPrompt}>others, written here</option>
+        </select>
+      </label>
+      {prompt === ownPrompt && (
         <label>
-          Model
-          <select value={model} onChange={({ target }) => setModel(target.value)}>
-            <option value="">as before</option>
-            {access.models.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
+          Its instructions
+          <textarea rows={4} required value={promptText} onChange={({ target }) => setPromptText(target.value)} />
         </label>
       )}
       {calls.length > 0 && chosen !== 'leave-out' && (
@@ -128,6 +147,33 @@ export function ForkForm({
         {fork.data && <Forked sessionId={sessionId} made={fork.data} />}
       </div>
     </form>
+  )
+}
+
+/** A choice among the names that the server offers. */
+function Choice({
+  label,
+  names,
+  value,
+  onChoose,
+}: {
+  readonly label: string
+  readonly names: readonly string[]
+  readonly value: string
+  readonly onChoose: (name: string) => void
+}): ReactNode {
+  return (
+    <label>
+      {label}
+      <select value={value} onChange={({ target }) => onChoose(target.value)}>
+        <option value="">as before</option>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   )
 }
 

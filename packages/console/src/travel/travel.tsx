@@ -18,6 +18,7 @@ import type { SessionViewProps } from '../sessions/session-view.ts'
 import { consoleApi } from '../wire/console-api.ts'
 import { Compare } from './compare.tsx'
 import { ForkForm } from './fork-form.tsx'
+import { OverrideWords } from './override-words.tsx'
 
 import './travel.css'
 
@@ -137,7 +138,7 @@ function TravelIn({
 const mostLogs = 200
 
 function StateView({ sessionId, state }: { readonly sessionId: string; readonly state: StateAnswer }): ReactNode {
-  const { status, agent, step, usage, cost, label, pending, calls, view, earlier, log, at } = state
+  const { status, agent, step, usage, cost, label, pending, calls, view, earlier, log, at, overrides } = state
   return (
     <>
       <h2>What the model would receive next</h2>
@@ -152,6 +153,7 @@ function StateView({ sessionId, state }: { readonly sessionId: string; readonly 
         {cost !== undefined && <span>{dollars(cost)}</span>}
         <LabelChips label={label} />
       </p>
+      <OverrideWords overrides={overrides} />
       {pending.map(({ kind, wait }) => (
         <p key={wait.id} className="travel-open">
           waits for {kind}: <Words limit={120}>{wait.toolName}</Words>

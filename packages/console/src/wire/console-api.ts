@@ -50,6 +50,9 @@ export interface ForkRequest {
   readonly at?: number | undefined
   readonly unfinished?: 'leave-out' | 'end' | 'continue' | undefined
   readonly model?: string | undefined
+  readonly policy?: string | undefined
+  readonly prompt?: string | undefined
+  readonly promptText?: string | undefined
   readonly results?: readonly { readonly callId: string; readonly output: unknown }[] | undefined
 }
 

@@ -33,6 +33,10 @@ export interface AccessAnswer {
   models: string[]
   /** Bytes of a request that sends input: `limits.bodyBytes` of the server. */
   sendBytes: number
+  /** Names of policies that a fork may take. */
+  policies: string[]
+  /** Names of instructions that a fork may take. */
+  prompts: string[]
 }
 
 /** Numbers of decisions. */

@@ -136,23 +136,44 @@ interface ForkBody {
   unfinished?: 'leave-out' | 'end' | 'continue' | undefined
   results?: { callId: string; output: unknown }[] | undefined
   model?: string | undefined
+  policy?: string | undefined
+  prompt?: string | undefined
+  promptText?: string | undefined
 }
 
-export const forkBody: z.ZodType<ForkBody> = z.strictObject({
-  at: z.int().min(1).max(1e9).optional().describe('The offset of an entry. Default: the end of the log.'),
-  unfinished: z
-    .enum(['leave-out', 'end', 'continue'])
-    .optional()
-    .describe(
-      'A turn that had not ended there: `leave-out` (default) ends the fork with the last turn before it, `end` ends it there, `continue` resumes it.',
-    ),
-  results: z
-    .array(z.strictObject({ callId: z.string().min(1).max(1_000), output: z.unknown() }))
-    .max(100)
-    .optional()
-    .describe('Results of calls of the step at the entry, in place of the recorded ones. They are untrusted.'),
-  model: name.optional().describe('One of the models that the server offers to requests, for the turn that continues.'),
-})
+export const forkBody: z.ZodType<ForkBody> = z
+  .strictObject({
+    at: z.int().min(1).max(1e9).optional().describe('The offset of an entry. Default: the end of the log.'),
+    unfinished: z
+      .enum(['leave-out', 'end', 'continue'])
+      .optional()
+      .describe(
+        'A turn that had not ended there: `leave-out` (default) ends the fork with the last turn before it, `end` ends it there, `continue` resumes it.',
+      ),
+    results: z
+      .array(z.strictObject({ callId: z.string().min(1).max(1_000), output: z.unknown() }))
+      .max(100)
+      .optional()
+      .describe('Results of calls of the step at the entry, in place of the recorded ones. They are untrusted.'),
+    model: name
+      .optional()
+      .describe('One of the models that the server offers to requests, for the turn that continues.'),
+    policy: name
+      .optional()
+      .describe(
+        'One of `forks.policies` of the server: it takes the place of the policy of its name, as long as the fork lives.',
+      ),
+    prompt: name
+      .optional()
+      .describe('One of `forks.prompts` of the server: the instructions of the agent in the fork.'),
+    promptText: z
+      .string()
+      .min(1)
+      .max(100_000)
+      .optional()
+      .describe('The instructions of the agent in the fork as text. Not together with `prompt`.'),
+  })
+  .refine(({ prompt, promptText }) => prompt === undefined || promptText === undefined, 'give prompt or promptText')
 
 export const importBody: z.ZodType<{ lines: string; id?: string | undefined }> = z.strictObject({
   lines: z.string().min(1).describe('An export, as text.'),

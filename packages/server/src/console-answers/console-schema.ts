@@ -48,6 +48,8 @@ export const accessAnswer: z.ZodType<AccessAnswer> = z.object({
   agents: z.array(z.object({ name: z.string(), description: z.string().optional() })),
   models: z.array(z.string()),
   sendBytes: z.number(),
+  policies: z.array(z.string()),
+  prompts: z.array(z.string()),
 })
 
 export const consoleSession: z.ZodType<ConsoleSession> = z.object({

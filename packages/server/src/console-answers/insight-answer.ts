@@ -106,6 +106,13 @@ export interface StateMessage {
   content: { type: string; [key: string]: unknown }[]
 }
 
+/** What a fork replaces in its agent. `[withheld: secret]` stands for a text that you may not read. */
+export interface ConsoleOverrides {
+  policy?: string | undefined
+  prompt?: string | undefined
+  promptText?: string | undefined
+}
+
 /** Answer of `GET /api/console/session/{id}/state`. */
 export interface StateAnswer {
   log: string
@@ -123,6 +130,8 @@ export interface StateAnswer {
   pending: { kind: string; wait: { id: string; callId: string; toolName: string; [key: string]: unknown } }[]
   usage: TokenCounts
   cost?: number | undefined
+  /** Of a fork that replaces parts of its agent. */
+  overrides?: ConsoleOverrides | undefined
   step: number
   /** Calls of the step without a result. */
   calls: { callId: string; toolName: string; stage: string }[]
@@ -165,6 +174,8 @@ export interface CompareAnswer {
   /** The first entries that differ; null at the end of a log. */
   first: { a: { offset: number; text: string } | null; b: { offset: number; text: string } | null }
   sums: { a: ConsoleSession; b: ConsoleSession }
+  /** What each replaces in its agent, if it is a fork that does. */
+  overrides: { a?: ConsoleOverrides | undefined; b?: ConsoleOverrides | undefined }
 }
 
 /** Answer of `POST /api/console/session/{id}/replay`. */

@@ -4,6 +4,7 @@ import { consoleLabel, consoleSession, tokenCounts } from './console-schema.ts'
 import type {
   CompareAnswer,
   CostAnswer,
+  ConsoleOverrides,
   ForkAnswer,
   ImportAnswer,
   PolicyAnswer,
@@ -110,6 +111,12 @@ export const systemAnswer: z.ZodType<SystemAnswer> = z.object({
   quarantined: z.array(z.object({ sessionId: z.string(), agent: z.string(), updatedAt: z.number() })),
 })
 
+const overrides: z.ZodType<ConsoleOverrides> = z.object({
+  policy: z.string().optional(),
+  prompt: z.string().optional(),
+  promptText: z.string().optional(),
+})
+
 export const stateAnswer: z.ZodType<StateAnswer> = z.object({
   log: z.string(),
   at: count,
@@ -129,6 +136,7 @@ export const stateAnswer: z.ZodType<StateAnswer> = z.object({
   pending: z.array(z.object({ kind: z.string(), wait: named })),
   usage: tokenCounts,
   cost: z.number().optional(),
+  overrides: overrides.optional(),
   step: count,
   calls: z.array(z.object({ callId: z.string(), toolName: z.string(), stage: z.string() })),
 })
@@ -158,6 +166,7 @@ export const compareAnswer: z.ZodType<CompareAnswer> = z.object({
   common: count,
   first: z.object({ a: side, b: side }),
   sums: z.object({ a: consoleSession, b: consoleSession }),
+  overrides: z.object({ a: overrides.optional(), b: overrides.optional() }),
 })
 
 export const replayAnswer: z.ZodType<ReplayAnswer> = z.object({

@@ -1,11 +1,12 @@
-import type { Entry, SessionStore } from '@provost/core'
-import { canonicalJson, displayText, textOf, toJson } from '@provost/core'
+import type { Entry, Overrides, SessionStore } from '@provost/core'
+import { canonicalJson, displayText, isForkMark, overridesIn, textOf, toJson } from '@provost/core'
 
 import type { CompareAnswer } from '../console-answers/insight-answer.ts'
 import { shownTo } from './entry-page.ts'
+import { shownOverrides } from './session-state.ts'
 
 /** What two sessions have in common, and where they part. */
-export type Comparison = Pick<CompareAnswer, 'common' | 'first'>
+export type Comparison = Pick<CompareAnswer, 'common' | 'first' | 'overrides'>
 
 /** Compares what two logs say, whatever the ids and times of their entries: messages, decisions, results. */
 export async function compareLogs(
@@ -14,13 +15,17 @@ export async function compareLogs(
   cleared: boolean,
 ): Promise<Comparison> {
   const [left, right] = [contentsOf(store, a), contentsOf(store, b)]
+  const overrides = {
+    ...onlyGiven('a', await overridesOf(store, a), cleared),
+    ...onlyGiven('b', await overridesOf(store, b), cleared),
+  }
   try {
     for (let common = 0; ; common++) {
       const [one, other] = [await left.next(), await right.next()]
       const isSame = one.done ? other.done : !other.done && one.value.key === other.value.key
       if (isSame && !one.done) continue
       return {
-        common,
+        ...{ common, overrides },
         first: { a: one.done ? null : side(one.value, cleared), b: other.done ? null : side(other.value, cleared) },
       }
     }
@@ -28,6 +33,17 @@ export async function compareLogs(
     await left.return()
     await right.return()
   }
+}
+
+function onlyGiven(name: 'a' | 'b', overrides: Overrides | undefined, cleared: boolean): Comparison['overrides'] {
+  return overrides ? { [name]: shownOverrides(overrides, cleared) } : {}
+}
+
+/** The last mark counts: it is that of the session itself. */
+async function overridesOf(store: SessionStore, log: string): Promise<Overrides | undefined> {
+  let found: Overrides | undefined
+  for await (const entry of store.read(log)) if (isForkMark(entry)) found = overridesIn(entry.data)
+  return found
 }
 
 interface Content {

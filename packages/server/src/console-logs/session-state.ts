@@ -1,5 +1,5 @@
 import { foldLog, pendingWait, sessionCost, sessionUsage } from '@provost/agent'
-import type { Entry, Message, SessionStore } from '@provost/core'
+import type { Entry, Message, Overrides, SessionStore } from '@provost/core'
 import { labelOf } from '@provost/core'
 
 import type { ConsoleLabel } from '../console-answers/console-answer.ts'
@@ -43,12 +43,18 @@ export async function readState(
     }),
     usage,
     ...(cost !== undefined && { cost }),
+    ...(state.overrides && { overrides: shownOverrides(state.overrides, cleared) }),
     step: run?.step ?? 0,
     calls: [...(run?.calls.values() ?? [])]
       .filter(({ stage }) => stage !== 'settled')
       .slice(0, mostMessages)
       .map(({ part, stage }) => ({ callId: part.callId, toolName: part.toolName, stage })),
   }
+}
+
+/** The text of instructions has no label: it may repeat a secret. */
+export function shownOverrides(overrides: Overrides, cleared: boolean): Overrides {
+  return cleared || overrides.promptText === undefined ? overrides : { ...overrides, promptText: withheld }
 }
 
 function shownMessage(message: Message, cleared: boolean): StateAnswer['view'][number] {

@@ -1,3 +1,4 @@
+import type { ForkOffers, Overrides } from '@provost/core'
 import { displayText, toJson } from '@provost/core'
 import { exportSession, forkSession, importSession } from '@provost/sessions'
 
@@ -84,14 +85,17 @@ export function copyOperations(
       body: forkBody,
       success: 200,
       answer: forkAnswer,
-      async handle({ principal, id, body: { at, unfinished = 'leave-out', results, model } }) {
+      async handle({ principal, id, body: { at, unfinished = 'leave-out', results, model, ...chosen } }) {
         accepting()
         const options = { model }
+        const overrides = chosenOverrides(chosen)
         checkRequested(options, requestOptions)
         await access.session(principal, id, 'operate', 'fork')
+        checkOffered(overrides, host.forks)
         const { sessionId, offset } = await forkSession(store, id, {
           ...{ principal, unfinished },
           ...(at !== undefined && { at }),
+          ...(overrides && { overrides }),
           ...(results && {
             results: Object.fromEntries(results.map(({ callId, output }) => [callId, toJson(output)])),
           }),
@@ -102,6 +106,7 @@ export function copyOperations(
               evidence: {
                 ...{ sessionId: id, at: at ?? null, unfinished },
                 ...(model !== undefined && { model }),
+                ...overrides,
                 ...(results && { results: results.map(({ callId }) => callId) }),
               },
             },
@@ -134,6 +139,36 @@ export function copyOperations(
       },
     }),
   ]
+}
+
+/** Leaves out what the request leaves out. */
+function chosenOverrides(body: { readonly [K in keyof Overrides]: Overrides[K] | undefined }): Overrides | undefined {
+  const { policy, prompt, promptText } = body
+  if (policy === undefined && prompt === undefined && promptText === undefined) return undefined
+  return {
+    ...(policy !== undefined && { policy }),
+    ...(prompt !== undefined && { prompt }),
+    ...(promptText !== undefined && { promptText }),
+  }
+}
+
+/** @throws HttpError 400 for a name that this server does not offer */
+function checkOffered({ policy, prompt }: Overrides = {}, { policies = {}, prompts = {} }: ForkOffers): void {
+  if (policy !== undefined && !Object.hasOwn(policies, policy))
+    throw notOffered('policy', policy, Object.keys(policies))
+  if (prompt !== undefined && !Object.hasOwn(prompts, prompt)) throw notOffered('prompt', prompt, Object.keys(prompts))
+}
+
+function notOffered(option: 'policy' | 'prompt', name: string, offered: readonly string[]): HttpError {
+  const list = option === 'policy' ? 'policies' : 'prompts'
+  return new HttpError(400, {
+    code: 'override-not-offered',
+    message: `This server offers forks no ${option} ${JSON.stringify(name)}.`,
+    hint:
+      offered.length > 0
+        ? `Use one of ${offered.join(', ')}, or leave ${option} out.`
+        : `Leave ${option} out, or add "${list}" to "forks" of createServer.`,
+  })
 }
 
 function unknownAgent(name: string): HttpError {

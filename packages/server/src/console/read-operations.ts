@@ -47,12 +47,15 @@ export function readOperations(
           return { name, ...(description !== undefined && { description }) }
         })
         const models = Object.keys(requestOptions.models ?? {})
+        const { policies = {}, prompts = {} } = host.forks
         const answer: AccessAnswer = {
           principal: principal.id,
           role,
           withheld: !cleared,
           agents,
           models,
+          policies: Object.keys(policies),
+          prompts: Object.keys(prompts),
           sendBytes: limits.bodyBytes,
         }
         return json(answer)

@@ -141,7 +141,7 @@ export function serveStore(
   async function failed(id: string, thrown: unknown): Promise<void> {
     const code = isRecord(thrown) ? thrown['code'] : undefined
     if (settled.some((known) => known === code)) return
-    const isForeign = code === 'unknown-session' || code === 'agent-not-served'
+    const isForeign = code === 'unknown-session' || code === 'agent-not-served' || code === 'override-not-offered'
     if (!isForeign) report(thrown, id)
     const before = tries.get(id) ?? 0
     tries.delete(id)

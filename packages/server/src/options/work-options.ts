@@ -1,4 +1,4 @@
-import type { DurableEngine, SessionStore } from '@provost/core'
+import type { DurableEngine, ForkOffers, SessionStore } from '@provost/core'
 
 /** Which sessions a server or a worker takes from the store. */
 export interface WorkOptions {
@@ -14,6 +14,15 @@ export interface WorkOptions {
    * with an `engine`.
    */
   readonly pollMs?: number
+  /**
+   * Policies and instructions with which operators may continue a fork, by the names that they use: from the console, or with
+   * `overrides` of `forkSession`. Give the same to each server and worker of the store: a fork whose override is missing
+   * here is not run. Default none.
+   *
+   * @example
+   * createServer({ agents, store, forks: { policies: { strict }, prompts: { brief: 'Answer in one line.' } } })
+   */
+  readonly forks?: ForkOffers
   /** Distributes the sessions. Default: the store's wake index alone, which also finds what an engine forgets. */
   readonly engine?: DurableEngine
 }

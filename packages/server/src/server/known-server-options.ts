@@ -1,5 +1,5 @@
 import type { KnownKeys, MovedKeys } from '@provost/core'
-import { ProvostError, checkOptions, isRecord } from '@provost/core'
+import { ProvostError, checkForkOffers, checkOptions, isRecord } from '@provost/core'
 import { checkModel } from '@provost/provider'
 
 import type { ApprovalOptions } from '../options/approval-options.ts'
@@ -13,7 +13,13 @@ import type { Server } from '../options/server.ts'
 import type { WorkOptions } from '../options/work-options.ts'
 import type { WorkerOptions } from '../options/worker-options.ts'
 
-const workKeys = { store: true, concurrency: true, pollMs: true, engine: true } satisfies KnownKeys<WorkOptions>
+const workKeys = {
+  store: true,
+  concurrency: true,
+  pollMs: true,
+  forks: true,
+  engine: true,
+} satisfies KnownKeys<WorkOptions>
 
 const serverKeys = {
   agents: true,
@@ -176,6 +182,7 @@ function checkWork(options: WorkerOptions, where: string): void {
     })
   }
   checkRequestOptions(options, where)
+  checkForkOffers(options.forks, `"forks" of ${where}`)
   checkNumbers({ concurrency, pollMs }, where)
 }
 

@@ -27,15 +27,15 @@ export async function shownChange(
  * running with the earlier code has none.
  */
 export async function heldChange(
-  { store, agentNamed }: Pick<SessionHost, 'store' | 'agentNamed'>,
+  { store, agentNamed, forks }: Pick<SessionHost, 'store' | 'agentNamed' | 'forks'>,
   { id, agent: name }: { readonly id: string; readonly agent: string },
   state: SessionState,
 ): Promise<RunChange | undefined> {
   const agent = agentNamed(name)
-  if (!agent || (await agent.changeSince(state)) === undefined) return undefined
+  if (!agent || (await agent.changeSince(state, { overrides: forks })) === undefined) return undefined
   // The tools of a client are no change.
   const { tools = [] } = (await ownership(store, id)) ?? {}
-  const change = await agent.changeSince(state, { extensions: [toolsExtension(tools)] })
+  const change = await agent.changeSince(state, { extensions: [toolsExtension(tools)], overrides: forks })
   if (change === undefined || change.rule === 'continue') return undefined
   if (state.run?.status === 'running' && (await store.leaseState(id)).holder === 'alive') return undefined
   return change

@@ -5,6 +5,7 @@ import type { Agent, AgentStream, CompensateOptions, RunOptions, SessionOptions 
 import type {
   Compensation,
   Decisions,
+  ForkOffers,
   Input,
   Message,
   ModelMessage,
@@ -42,6 +43,8 @@ export interface Beginning {
 /** The open sessions of this process, and their runs. */
 export interface SessionHost {
   readonly store: SessionStore
+  /** What forks may name. */
+  readonly forks: ForkOffers
   /** Redacts events and errors for clients. */
   readonly redaction: ClientRedaction
   /** Names of the agents, in the order of the server's options. */
@@ -128,7 +131,10 @@ const mostTries = 20
 const betweenTriesMs = 50
 
 /** The options of a server or a worker that its sessions use. */
-export type HostOptions = Pick<ServerOptions, 'agents' | 'context' | 'exposeErrors' | 'requestOptions' | 'authenticate'>
+export type HostOptions = Pick<
+  ServerOptions,
+  'agents' | 'context' | 'exposeErrors' | 'requestOptions' | 'forks' | 'authenticate'
+>
 
 type Opened = SessionOptions & { readonly context?: unknown }
 
@@ -163,7 +169,8 @@ export function createSessionHost(
   /** @param principal absent for a session without a principal, whose runs have none either. */
   async function openingOf(principal: Principal | undefined): Promise<Opened> {
     const app = context && { context: await context(principal ?? localPrincipal) }
-    return { store, agents, ...(principal && { principal }), ...app }
+    const { forks } = options
+    return { store, agents, ...(forks && { overrides: forks }), ...(principal && { principal }), ...app }
   }
 
   /**
@@ -269,6 +276,7 @@ export function createSessionHost(
 
   const host: SessionHost = {
     store,
+    forks: options.forks ?? {},
     redaction,
     running,
     agentNames: agents.map(({ name }) => name),

@@ -1,13 +1,25 @@
+import type { Agent } from '@provost/agent'
+import { createAgent } from '@provost/agent'
 import type { Entry, SessionStore } from '@provost/core'
 import { systemClock } from '@provost/core'
-import { eraseSession } from '@provost/governance'
-import { entriesAnswer, forkAnswer, rulesAnswer, whatIfAnswer } from '@provost/server/console'
-import { auditLogOf, memoryStore, pruneSessions } from '@provost/sessions'
+import { approvalPolicy, eraseSession } from '@provost/governance'
+import { createWorker } from '@provost/server'
+import {
+  accessAnswer,
+  compareAnswer,
+  entriesAnswer,
+  forkAnswer,
+  rulesAnswer,
+  stateAnswer,
+  whatIfAnswer,
+} from '@provost/server/console'
+import { auditLogOf, forkSession, memoryStore, pruneSessions } from '@provost/sessions'
+import type { ScriptedEntry } from '@provost/testing'
 import { scriptedModel } from '@provost/testing'
 import { describe, expect, test } from 'vitest'
 
 import { refusal } from '../approvals/approval-scenario.ts'
-import { ask, executed } from '../served.ts'
+import { ask, executed, refund } from '../served.ts'
 import { consoleServer, got } from './console-scenario.ts'
 
 async function entriesOf(store: SessionStore, log: string): Promise<readonly Entry[]> {
@@ -128,6 +140,94 @@ test('an import that is no export, of a later version, or of another session of 
   expect(await imported(lines.replace('"v":1', '"v":1000'))).toEqual({ status: 400, code: 'newer-export' })
   expect(await imported(lines)).toEqual({ status: 409, code: 'session-exists' })
   await server.close()
+})
+
+describe('a fork with a policy or instructions of its own', () => {
+  const strict = approvalPolicy(() => 'deny')
+  const lax = approvalPolicy(() => 'allow')
+  const forks = { policies: { strict, lax }, prompts: { brief: 'Answer in one word.' } }
+
+  test('continues here or in a worker with them, and is compared with another', async () => {
+    const echo: ScriptedEntry = ({ messages }) => ({ text: JSON.stringify(messages) })
+    const { server, store } = consoleServer([small, echo, echo, echo], { forks })
+    const { id } = await executed(server, { input: 'refund 5' })
+    const asked = (await entriesOf(store, id)).find((entry) => entry.type === 'message' && entry.via === 'model')
+    const at = asked?.offset ?? 0
+    expect(await got(server, 'access', accessAnswer)).toMatchObject({ policies: ['strict', 'lax'], prompts: ['brief'] })
+    const body = { at, unfinished: 'continue' }
+    const path = `session/${id}/fork`
+    const a = await got(server, path, forkAnswer, 'olga', { ...body, policy: 'strict', prompt: 'brief' })
+    const b = await got(server, path, forkAnswer, 'olga', { ...body, policy: 'lax', promptText: 'hunter2 in verse.' })
+    const said = async (of: string): Promise<string> => JSON.stringify(await entriesOf(store, of))
+    await expect.poll(() => said(a.sessionId)).toContain('Answer in one word.')
+    await expect.poll(() => said(b.sessionId)).toContain('in verse.')
+    await expect.poll(() => said(a.sessionId)).toContain('is not allowed with these arguments')
+    await expect.poll(() => said(b.sessionId)).toContain('refunded 5')
+    const compared = await got(server, `compare?a=${a.sessionId}&b=${b.sessionId}`, compareAnswer)
+    expect(compared.overrides).toEqual({
+      a: { policy: 'strict', prompt: 'brief' },
+      b: { policy: 'lax', promptText: 'hunter2 in verse.' },
+    })
+    const seen = await got(server, `session/${b.sessionId}/state?at=1000`, stateAnswer, 'vera')
+    expect(seen.overrides).toEqual({ policy: 'lax', promptText: '[withheld: secret]' })
+    const audit = (await entriesOf(store, a.sessionId)).find(({ type }) => type === 'audit')
+    expect(audit).toMatchObject({ by: 'olga', evidence: { policy: 'strict', prompt: 'brief' } })
+    await server.close()
+  })
+
+  test('is left to the processes that offer them', async () => {
+    const store = memoryStore()
+    const agent = (): Agent =>
+      createAgent({ name: 'desk', model: scriptedModel([{ text: 'done' }]), tools: [refund], store })
+    const { server } = consoleServer([small, { text: 'done' }], { store })
+    const { id } = await executed(server, { input: 'refund 5' })
+    await server.close()
+    const asked = (await entriesOf(store, id)).find((entry) => entry.type === 'message' && entry.via === 'model')
+    const { sessionId } = await forkSession(store, id, {
+      ...{ at: asked?.offset ?? 0, unfinished: 'continue', overrides: { policy: 'strict' } },
+    })
+    const failed: unknown[] = []
+    const other = createWorker({ agents: [agent()], store, onError: (thrown) => failed.push(thrown) })
+    await expect(other.advance(sessionId)).rejects.toMatchObject({ code: 'override-not-offered' })
+    await other.close()
+    expect((await store.leaseState(sessionId)).quarantinedAt).toBeUndefined()
+    expect(failed).toEqual([])
+    const worker = createWorker({ agents: [agent()], store, forks })
+    await worker.advance(sessionId)
+    expect(JSON.stringify(await entriesOf(store, sessionId))).toContain('is not allowed with these arguments')
+    await worker.close()
+  })
+
+  test('needs the role operate, and names that the server offers', async () => {
+    const { server } = consoleServer([{ text: 'done' }], { forks })
+    const { id } = await executed(server, { input: 'hello' })
+    const path = `/api/console/session/${id}/fork`
+    for (const as of ['vera', 'dan']) {
+      const body = { policy: 'lax', promptText: 'Answer in verse.' }
+      expect(await refusal(await ask(server, path, { as, body }))).toEqual({ status: 403, code: 'role-too-low' })
+    }
+    for (const [body, code] of [
+      [{ policy: 'none' }, 'override-not-offered'],
+      [{ prompt: 'toString' }, 'override-not-offered'],
+      [{ prompt: 'brief', promptText: 'x' }, 'invalid-request'],
+      [{ promptText: '' }, 'invalid-request'],
+      [{ policy: 7 }, 'invalid-request'],
+    ] as const) {
+      expect(await refusal(await ask(server, path, { as: 'olga', body }))).toEqual({ status: 400, code })
+    }
+    await server.close()
+  })
+
+  test('is offered as policies and instructions', () => {
+    const wrong: object = { forks: { policies: { strict: 'deny' } } }
+    expect(() => consoleServer([], wrong)).toThrow(
+      'The policy "strict" in "forks" of createServer is not an extension.',
+    )
+    const prompt: object = { forks: { prompts: { brief: 1 } } }
+    expect(() => consoleServer([], prompt)).toThrow(
+      'The prompt "brief" in "forks" of createServer is not instructions.',
+    )
+  })
 })
 
 describe('POST /api/console/policy/what-if', () => {

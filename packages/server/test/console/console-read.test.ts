@@ -72,6 +72,7 @@ describe('access to the console', () => {
     expect(await got(server, 'access', accessAnswer, 'vera')).toEqual({
       ...{ principal: 'vera', role: 'view', withheld: true, agents: [{ name: 'desk' }], models: [] },
       sendBytes: 1_048_576,
+      ...{ policies: [], prompts: [] },
     })
     expect(await got(server, 'access', accessAnswer)).toMatchObject({ role: 'operate', withheld: false })
   })

@@ -1,13 +1,17 @@
-import type { Entry, EntryBody, KnownKeys, NewEntry, Principal, SessionStore } from '@provost/core'
+import type { Entry, EntryBody, KnownKeys, NewEntry, Overrides, Principal, SessionStore } from '@provost/core'
 import {
   assertNever,
   checkChoice,
   checkOptions,
+  checkOverrides,
   clockOf,
+  isForkMark,
   isRecord,
   opensCalls,
+  overridesIn,
   positionId,
   ProvostError,
+  toJson,
   uuidv7,
 } from '@provost/core'
 
@@ -43,6 +47,11 @@ export interface ForkOptions {
   readonly unfinished?: UnfinishedTurn
   /** Results of calls of the step at the entry, by call id, in place of the recorded ones. They are labelled untrusted. */
   readonly results?: GivenResults
+  /**
+   * What replaces parts of the agent in the fork: a policy or instructions, by the names in `overrides` of `resumeSession`
+   * and in `forks` of a server. Those of a session also hold in its forks, unless these name others. Default none.
+   */
+  readonly overrides?: Overrides
   /** Entries of extensions and of the audit trail that the fork gets in the same write. */
   readonly notes?: readonly ForkNote[]
   /** Id of the new session; default a new id. */
@@ -62,6 +71,7 @@ const optionKeys = {
   at: true,
   unfinished: true,
   results: true,
+  overrides: true,
   notes: true,
   id: true,
   principal: true,
@@ -76,7 +86,7 @@ const optionKeys = {
  * - principals, grants, usage and the audit trail
  * - the logs of children, whose results are in the messages
  *
- * @throws ProvostError `unknown-session`, `unknown-message`, `no-turn` when no turn has ended there, `call-not-in-step`
+ * @throws ProvostError `invalid-option`, `unknown-session`, `unknown-message`, `no-turn` when no turn has ended there, `call-not-in-step`
  * for the result of another call, `session-exists`, `session-busy` when another process writes
  * the new session
  *
@@ -91,6 +101,7 @@ const optionKeys = {
 export async function forkSession(store: SessionStore, sessionId: string, options: ForkOptions = {}): Promise<Fork> {
   checkOptions(options, optionKeys, 'forkSession')
   const { at, unfinished = 'leave-out', results = {}, notes = [], principal } = options
+  checkOverrides(options.overrides, 'forkSession')
   checkChoice(unfinished, ['leave-out', 'end', 'continue'], 'unfinished', 'forkSession')
   const id = checkSessionId(options.id ?? uuidv7())
   const entries: Entry[] = []
@@ -108,7 +119,8 @@ export async function forkSession(store: SessionStore, sessionId: string, option
   const last = entries[offset - 1]
   if (last) {
     const mark = { ...placeOf(last), id: `${id}/forked`, type: 'ext', name: 'provost', key: 'forked-from' } as const
-    copied.push({ ...mark, data: { sessionId, offset } })
+    const overrides = overridesOf(entries, options.overrides)
+    copied.push({ ...mark, data: { sessionId, offset, ...(overrides && { overrides: toJson(overrides) }) } })
     const now = clockOf(store).now()
     for (const [n, note] of notes.entries())
       copied.push({ ...placeOf(last), at: now, id: `${id}/forked/${n}`, ...note })
@@ -124,6 +136,16 @@ export async function forkSession(store: SessionStore, sessionId: string, option
     await store.release(id, lease.fence)
   }
   return { sessionId: id, offset }
+}
+
+/** Returns the overrides of a fork: its own, and those of its original that it does not replace. */
+function overridesOf(entries: readonly Entry[], given: Overrides = {}): Overrides | undefined {
+  const mark = entries.findLast(isForkMark)
+  const { prompt, promptText, ...rest } = (mark && overridesIn(mark.data)) ?? {}
+  const isReplaced = given.prompt !== undefined || given.promptText !== undefined
+  const kept = { ...(prompt !== undefined && { prompt }), ...(promptText !== undefined && { promptText }) }
+  const overrides = { ...rest, ...(isReplaced ? {} : kept), ...given }
+  return Object.values(overrides).some((value) => value !== undefined) ? overrides : undefined
 }
 
 /** Returns the number of entries that the fork copies. */
