@@ -1,7 +1,7 @@
 import { isStepCount, streamText, tool, ToolLoopAgent } from 'ai'
 import type { StreamTextResult, ToolSet } from 'ai'
 
-import { emptyTally } from './contender.ts'
+import { countChunk, emptyTally } from './contender.ts'
 import type { Contender, Tally } from './contender.ts'
 import { aiSdkModel, inputSchema, look, question, toolDescription, toolName } from './script.ts'
 
@@ -10,7 +10,7 @@ async function consume(
   tally: Tally,
 ): Promise<Tally> {
   for await (const part of result.stream) {
-    if (part.type === 'text-delta') tally.chunks++
+    if (part.type === 'text-delta') countChunk(tally)
     else if (part.type === 'tool-result') tally.results++
   }
   tally.text = await result.text
@@ -31,10 +31,10 @@ function lookTool(tally: () => Tally) {
 export const toolLoopAgent: Contender = {
   name: 'ToolLoopAgent.stream',
   package: 'ai',
-  prepare(steps) {
+  prepare(steps, chunks) {
     let tally = emptyTally()
     const agent = new ToolLoopAgent({
-      model: aiSdkModel(steps, () => tally),
+      model: aiSdkModel(steps, () => tally, chunks),
       tools: { [toolName]: lookTool(() => tally) },
       stopWhen: isStepCount(steps),
     })
@@ -48,9 +48,9 @@ export const toolLoopAgent: Contender = {
 export const streamTextLoop: Contender = {
   name: 'streamText',
   package: 'ai',
-  prepare(steps) {
+  prepare(steps, chunks) {
     let tally = emptyTally()
-    const model = aiSdkModel(steps, () => tally)
+    const model = aiSdkModel(steps, () => tally, chunks)
     const tools = { [toolName]: lookTool(() => tally) }
     return async () => {
       tally = emptyTally()

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createAgent, tool } from 'provost'
+import { createAgent, memoryStore, tool } from 'provost'
 import type { Extension, RunResult, SessionStore } from 'provost'
 import { sqliteStore } from 'provost/sqlite'
 
-import { emptyTally } from './contender.ts'
+import { countChunk, emptyTally } from './contender.ts'
 import type { Contender, Tally } from './contender.ts'
 import { aiSdkModel, inputSchema, look, question, toolDescription, toolName } from './script.ts'
 
@@ -17,11 +17,12 @@ function prepare(
   store?: SessionStore,
   extensions: readonly Extension<unknown>[] = [],
   effect: 'read' | 'write' = 'read',
+  chunks = 1,
 ): Run {
   let tally = emptyTally()
   const agent = createAgent({
     name: 'looker',
-    model: aiSdkModel(steps, () => tally),
+    model: aiSdkModel(steps, () => tally, chunks),
     tools: [
       tool({
         name: toolName,
@@ -42,7 +43,7 @@ function prepare(
     tally = emptyTally()
     const stream = agent.stream(question)
     for await (const event of stream) {
-      if (event.type === 'text.delta') tally.chunks++
+      if (event.type === 'text.delta') countChunk(tally)
       else if (event.type === 'tool.execute.end') tally.results++
     }
     const result = await stream.result
@@ -54,9 +55,20 @@ function prepare(
 export const provost: Contender = {
   name: 'provost',
   package: 'provost',
-  prepare(steps) {
-    const run = prepare(steps)
-    return async () => (await run()).tally
+  prepare(steps, chunks) {
+    const store = memoryStore()
+    const run = prepare(steps, store, [], 'read', chunks)
+    const kept: string[] = []
+    const tallied = async (): Promise<Tally> => {
+      const { tally, result } = await run()
+      kept.push(result.sessionId)
+      return tally
+    }
+    return Object.assign(tallied, {
+      async forget() {
+        for (const sessionId of kept.splice(0)) await store.delete(sessionId)
+      },
+    })
   },
 }
 
@@ -77,8 +89,8 @@ function openFile(): SessionStore {
 export const provostSqlite: Contender = {
   name: 'provost, sqlite',
   package: 'provost',
-  prepare(steps) {
-    const run = prepare(steps, openFile())
+  prepare(steps, chunks) {
+    const run = prepare(steps, openFile(), [], 'read', chunks)
     return async () => (await run()).tally
   },
 }
@@ -87,8 +99,8 @@ export const provostSqlite: Contender = {
 export const provostSqliteWrites: Contender = {
   name: 'provost, sqlite, writes',
   package: 'provost',
-  prepare(steps) {
-    const run = prepare(steps, openFile(), [], 'write')
+  prepare(steps, chunks) {
+    const run = prepare(steps, openFile(), [], 'write', chunks)
     return async () => (await run()).tally
   },
 }

@@ -20,25 +20,32 @@ export function look(item: number): string {
 }
 
 /** Throws unless the run did all of the script and told all of it. */
-export function check(name: string, steps: number, tally: Tally): void {
+export function check(name: string, steps: number, tally: Tally, chunks = 1): void {
   const calls = steps - 1
   // The question, then what was said and what the tool returned, at every step.
-  const expected: Tally = { executed: calls, chunks: steps, results: calls, prompt: 1 + 2 * calls, text: closing }
+  const text = closing.repeat(chunks)
+  const expected = { executed: calls, chunks: steps * chunks, results: calls, prompt: 1 + 2 * calls, text }
   const wrong = (['executed', 'chunks', 'results', 'text'] as const).filter((key) => tally[key] !== expected[key])
   if (wrong.length === 0 && tally.prompt >= expected.prompt) return
   throw new Error(`${name} did not follow the script: ${JSON.stringify(tally)} instead of ${JSON.stringify(expected)}`)
 }
 
-/** The script as an AI SDK model; it serves one run after the other. */
+/** The text of an answer in as many pieces. */
+export function piecesOf(text: string, chunks: number): readonly string[] {
+  return Array.from({ length: chunks }, () => text)
+}
+
 /** Providers report usage with each answer; a runtime that counts tokens itself does so only where they do not. */
 export const usage = { inputTokens: 120, outputTokens: 16 } as const
 
-export function aiSdkModel(steps: number, tally: () => Tally): ReturnType<typeof scriptedModel> {
+/** The script as an AI SDK model; it serves one run after the other. */
+export function aiSdkModel(steps: number, tally: () => Tally, chunks = 1): ReturnType<typeof scriptedModel> {
+  const [talk, end] = [piecesOf(chunk, chunks), piecesOf(closing, chunks)]
   function answer({ messages }: { messages: readonly unknown[] }, call: number): ScriptedStep {
     const step = call % steps
     tally().prompt = messages.length
-    if (step === steps - 1) return { text: closing, usage }
-    return { text: chunk, toolCalls: [{ name: toolName, input: { item: step } }], usage }
+    if (step === steps - 1) return { text: end, usage }
+    return { text: talk, toolCalls: [{ name: toolName, input: { item: step } }], usage }
   }
   return scriptedModel([answer], { after: 'repeat-last' })
 }

@@ -1,7 +1,7 @@
 import { Agent, run, setTracingDisabled, tool } from '@openai/agents'
 import type { Model, StreamEvent } from '@openai/agents'
 
-import { emptyTally } from '../loop/contender.ts'
+import { countChunk, emptyTally } from '../loop/contender.ts'
 import type { Contender, Tally } from '../loop/contender.ts'
 import {
   chunk,
@@ -19,7 +19,7 @@ type Output = Extract<StreamEvent, { type: 'response_done' }>['response']['outpu
 const usage = { ...reported, totalTokens: reported.inputTokens + reported.outputTokens }
 
 /** The script as one of its models: the events its own providers send, without those that only repeat the wire. */
-function scripted(steps: number, tally: () => Tally): Model {
+function scripted(steps: number, chunks: number, tally: () => Tally): Model {
   let calls = 0
   return {
     getResponse() {
@@ -30,9 +30,10 @@ function scripted(steps: number, tally: () => Tally): Model {
       const step = call % steps
       tally().prompt = typeof input === 'string' ? 1 : input.length
       const last = step === steps - 1
-      const text = last ? closing : chunk
+      const piece = last ? closing : chunk
+      const text = piece.repeat(chunks)
       yield { type: 'response_started' }
-      yield { type: 'output_text_delta', delta: text }
+      for (let n = 0; n < chunks; n++) yield { type: 'output_text_delta', delta: piece }
       const content = [{ type: 'output_text' as const, text }]
       const output: Output = [{ type: 'message', role: 'assistant', status: 'completed', content }]
       if (!last) {
@@ -49,12 +50,12 @@ function scripted(steps: number, tally: () => Tally): Model {
 export const openaiAgents: Contender = {
   name: '@openai/agents',
   package: '@openai/agents',
-  prepare(steps) {
+  prepare(steps, chunks = 1) {
     setTracingDisabled(true)
     let tally = emptyTally()
     const agent = new Agent({
       name: 'looker',
-      model: scripted(steps, () => tally),
+      model: scripted(steps, chunks, () => tally),
       tools: [
         tool({
           name: toolName,
@@ -71,7 +72,7 @@ export const openaiAgents: Contender = {
       tally = emptyTally()
       const result = await run(agent, question, { stream: true, maxTurns: steps })
       for await (const event of result) {
-        if (event.type === 'raw_model_stream_event' && event.data.type === 'output_text_delta') tally.chunks++
+        if (event.type === 'raw_model_stream_event' && event.data.type === 'output_text_delta') countChunk(tally)
         else if (event.type === 'run_item_stream_event' && event.name === 'tool_output') tally.results++
       }
       await result.completed

@@ -1,8 +1,8 @@
-import { agentLoop } from '@mariozechner/pi-agent-core'
-import type { AgentEvent, AgentMessage, AgentTool, StreamFn } from '@mariozechner/pi-agent-core'
+import { agentLoop } from '@earendil-works/pi-agent-core'
+import type { AgentEvent, AgentMessage, AgentTool, StreamFn } from '@earendil-works/pi-agent-core'
 import { z } from 'zod'
 
-import { emptyTally } from '../loop/contender.ts'
+import { countChunk, emptyTally } from '../loop/contender.ts'
 import type { Contender, Tally } from '../loop/contender.ts'
 import {
   chunk,
@@ -59,13 +59,14 @@ function answer(text: string, call: { id: string; item: number } | undefined): A
   }
 }
 
-function* events(message: Answer): Generator<StreamEvent> {
+function* events(message: Answer, chunks: number): Generator<StreamEvent> {
   const partial = message
   yield { type: 'start', partial }
   for (const [contentIndex, part] of message.content.entries()) {
     if (part.type === 'text') {
       yield { type: 'text_start', contentIndex, partial }
-      yield { type: 'text_delta', contentIndex, delta: part.text, partial }
+      const delta = part.text.slice(0, part.text.length / chunks)
+      for (let n = 0; n < chunks; n++) yield { type: 'text_delta', contentIndex, delta, partial }
       yield { type: 'text_end', contentIndex, content: part.text, partial }
     } else if (part.type === 'toolCall') {
       yield { type: 'toolcall_start', contentIndex, partial }
@@ -77,18 +78,20 @@ function* events(message: Answer): Generator<StreamEvent> {
 }
 
 /** The script as one of its stream functions. */
-function scripted(steps: number, tally: () => Tally): StreamFn {
+function scripted(steps: number, chunks: number, tally: () => Tally): StreamFn {
   let calls = 0
   return (_, context) => {
     const call = calls++
     const step = call % steps
     tally().prompt = context.messages.length
     const last = step === steps - 1
-    const message = last ? answer(closing, undefined) : answer(chunk, { id: `call_${call}`, item: step })
+    const message = last
+      ? answer(closing.repeat(chunks), undefined)
+      : answer(chunk.repeat(chunks), { id: `call_${call}`, item: step })
     const stream: Pick<Stream, 'result' | typeof Symbol.asyncIterator> = {
       result: () => Promise.resolve(message),
       async *[Symbol.asyncIterator]() {
-        yield* events(message)
+        yield* events(message, chunks)
       },
     }
     // Its loop reads these two; the class they belong to is in a package of its own and costs more than they do.
@@ -110,7 +113,7 @@ function textOf(message: AgentMessage | undefined): string {
 }
 
 function record(event: AgentEvent, tally: Tally): void {
-  if (event.type === 'message_update' && event.assistantMessageEvent.type === 'text_delta') tally.chunks++
+  if (event.type === 'message_update' && event.assistantMessageEvent.type === 'text_delta') countChunk(tally)
   else if (event.type === 'tool_execution_end') tally.results++
   else if (event.type === 'agent_end') tally.text = textOf(event.messages.at(-1))
 }
@@ -118,10 +121,10 @@ function record(event: AgentEvent, tally: Tally): void {
 /** The plain loop below its Agent class, the lightest way to run it. */
 export const pi: Contender = {
   name: 'pi-agent-core',
-  package: '@mariozechner/pi-agent-core',
-  prepare(steps) {
+  package: '@earendil-works/pi-agent-core',
+  prepare(steps, chunks = 1) {
     let tally = emptyTally()
-    const streamFn = scripted(steps, () => tally)
+    const streamFn = scripted(steps, chunks, () => tally)
     const tool: AgentTool = {
       name: toolName,
       label: toolName,
@@ -138,7 +141,7 @@ export const pi: Contender = {
       tally = emptyTally()
       const stream = agentLoop(
         [{ role: 'user', content: question, timestamp: Date.now() }],
-        { systemPrompt: '', messages: [], tools: [tool] },
+        { messages: [], tools: [tool] },
         { model, convertToLlm: (messages) => messages.filter(isModelMessage) },
         undefined,
         streamFn,
