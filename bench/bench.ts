@@ -1,0 +1,156 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+import { benches } from './benches.ts'
+import { describeMachine } from './report/machine.ts'
+import { pageOf } from './report/page.ts'
+import { digits, plotOf } from './report/plot.ts'
+import { groupsOf } from './report/results.ts'
+import type { Results, Section } from './report/results.ts'
+import { isMeasured } from './report/row.ts'
+import type { Bench, BenchPlan, Effort, Row } from './report/row.ts'
+
+const help = `Compares Provost with other runtimes, and writes docs/benchmarks.md with its plots.
+
+Usage: npm run bench -- [options]
+
+Each bench runs in a process of its own. Without --only all of them run, and the page is written.
+
+Options:
+  --only NAME,…   only these; a table on stdout, no page
+  --short         fewer samples
+  --quick         just enough to see that each bench runs, in under a minute; installs and writes nothing
+  --json          one JSON object on stdout, nothing else; no page
+  --render        writes the page again from docs/benchmarks.json
+  --help          this text
+
+Benches:
+${benches.map(({ name, title }) => `  ${name.padEnd(16)}${title}`).join('\n')}
+`
+
+const docs = fileURLToPath(new URL('../docs', import.meta.url))
+const resultsFile = `${docs}/benchmarks.json`
+
+interface Options {
+  readonly effort: Effort
+  readonly chosen: readonly Bench[]
+  readonly all: boolean
+  readonly json: boolean
+  readonly render: boolean
+  readonly help: boolean
+}
+
+/** @throws TypeError that names the flag. */
+function readArguments(): Options {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string' },
+      short: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      render: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const { only, short, quick, json, render } = values
+  const names = only?.split(',')
+  const unknown = names?.find((name) => !benches.some((bench) => bench.name === name))
+  if (unknown !== undefined) throw new TypeError(`--only knows no bench '${unknown}'.`)
+  const effort = quick ? 'quick' : short ? 'short' : 'full'
+  const chosen = names ? benches.filter(({ name }) => names.includes(name)) : benches
+  return { effort, chosen, all: names === undefined, json, render, help: values.help }
+}
+
+function progress(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+async function runHere({ name, title, about, run }: Bench, effort: Effort): Promise<Section> {
+  const plan: BenchPlan = { effort, progress: (text) => progress(`${name}: ${text}`) }
+  const start = performance.now()
+  const rows = await run(plan)
+  return { name, title, about, seconds: Math.round((performance.now() - start) / 1_000), rows }
+}
+
+/** In a process of its own, so that no bench pays for the garbage and the compiled code of another. */
+async function runApart({ name, title, about }: Bench, effort: Effort): Promise<Section> {
+  const start = performance.now()
+  const child = fork(fileURLToPath(import.meta.url), ['--only', name, ...(effort === 'short' ? ['--short'] : [])], {
+    stdio: ['ignore', 2, 'inherit', 'ipc'],
+  })
+  const [told]: readonly (Section | number | null | undefined)[] = await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit'),
+  ])
+  if (typeof told !== 'object' || told === null) throw new Error(`The bench ${name} ended without a result.`)
+  return { name, title, about, seconds: Math.round((performance.now() - start) / 1_000), rows: told.rows }
+}
+
+function tableOf(rows: readonly Row[]): string {
+  const cell = (text: string): string => text.padStart(12)
+  return groupsOf(rows)
+    .map(([group, all]) => {
+      const head = group.padEnd(36) + ['median', 'lowest', 'highest', 'samples', 'ratio'].map(cell).join('')
+      const lines = all.map((row) => {
+        if (!isMeasured(row)) return `  ${row.name.padEnd(34)}  ${row.missing}`
+        const { name, unit, median, min, max, samples, ratio } = row
+        const cells = [digits(median), digits(min), digits(max), `${samples}`, ratio === undefined ? '' : digits(ratio)]
+        return `  ${name}`.padEnd(36) + cells.map(cell).join('') + `  ${unit}`
+      })
+      return [head, ...lines, ''].join('\n')
+    })
+    .join('\n')
+}
+
+function writePage(results: Results): void {
+  const pictures = `${docs}/pictures/benchmarks`
+  rmSync(pictures, { recursive: true, force: true })
+  mkdirSync(pictures, { recursive: true })
+  for (const section of results.sections) {
+    const svg = plotOf(section)
+    if (svg !== undefined) writeFileSync(`${pictures}/${section.name}.svg`, svg)
+  }
+  writeFileSync(`${docs}/benchmarks.md`, pageOf(results))
+  progress('Written: docs/benchmarks.md and docs/pictures/benchmarks.')
+}
+
+async function measure({ effort, chosen, all }: Options): Promise<Results> {
+  const machine = describeMachine(new Date())
+  const sections: Section[] = []
+  for (const [n, bench] of chosen.entries()) {
+    progress(`\n${n + 1}/${chosen.length} ${bench.name}`)
+    const apart = effort !== 'quick' && all
+    sections.push(await (apart ? runApart(bench, effort) : runHere(bench, effort)))
+  }
+  return { bench: 'all', effort, machine, sections }
+}
+
+async function main(options: Options): Promise<void> {
+  if (options.help) return void process.stdout.write(help)
+  if (options.render) return writePage(JSON.parse(readFileSync(resultsFile, 'utf8')))
+  const results = await measure(options)
+  const [only] = results.sections
+  // The process that started this one writes the page.
+  if (process.send && only) return void process.send(only)
+  if (options.json) process.stdout.write(`${JSON.stringify(results)}\n`)
+  else process.stdout.write(`${results.sections.map(({ rows }) => tableOf(rows)).join('\n')}\n`)
+  if (!options.all || options.json || options.effort === 'quick') return
+  writeFileSync(resultsFile, `${JSON.stringify(results, undefined, 2)}\n`)
+  writePage(results)
+}
+
+let options: Options | undefined
+try {
+  options = readArguments()
+} catch (error) {
+  progress(`${error instanceof Error ? error.message : String(error)}\nTry --help.`)
+  process.exitCode = 2
+}
+if (options) {
+  await main(options)
+  // Some peers keep timers and connections.
+  process.exit()
+}
