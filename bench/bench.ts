@@ -1,17 +1,18 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 import { benches } from './benches.ts'
-import { describeMachine } from './report/machine.ts'
+import { describeConditions, describeMachine } from './report/machine.ts'
 import { pageOf } from './report/page.ts'
 import { digits, plotOf } from './report/plot.ts'
 import { groupsOf } from './report/results.ts'
 import type { Results, Section } from './report/results.ts'
 import { isMeasured } from './report/row.ts'
 import type { Bench, BenchPlan, Effort, Row } from './report/row.ts'
+import { withSummary } from './report/summary.ts'
 
 const help = `Compares Provost with other runtimes, and writes docs/benchmarks.md with its plots.
 
@@ -23,6 +24,7 @@ Options:
   --only NAME,…   only these; a table on stdout, no page
   --short         fewer samples
   --quick         just enough to see that each bench runs, in under a minute; installs and writes nothing
+  --write         with --only: replaces these sections of the page, and keeps the others
   --json          one JSON object on stdout, nothing else; no page
   --render        writes the page again from docs/benchmarks.json
   --help          this text
@@ -38,6 +40,7 @@ interface Options {
   readonly effort: Effort
   readonly chosen: readonly Bench[]
   readonly all: boolean
+  readonly write: boolean
   readonly json: boolean
   readonly render: boolean
   readonly help: boolean
@@ -50,18 +53,20 @@ function readArguments(): Options {
       only: { type: 'string' },
       short: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
+      write: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       render: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
-  const { only, short, quick, json, render } = values
+  const { only, short, quick, write, json, render } = values
   const names = only?.split(',')
   const unknown = names?.find((name) => !benches.some((bench) => bench.name === name))
   if (unknown !== undefined) throw new TypeError(`--only knows no bench '${unknown}'.`)
   const effort = quick ? 'quick' : short ? 'short' : 'full'
   const chosen = names ? benches.filter(({ name }) => names.includes(name)) : benches
-  return { effort, chosen, all: names === undefined, json, render, help: values.help }
+  if (quick && write) throw new TypeError('--quick measures too little for --write.')
+  return { effort, chosen, all: names === undefined, write, json, render, help: values.help }
 }
 
 function progress(text: string): void {
@@ -70,23 +75,22 @@ function progress(text: string): void {
 
 async function runHere({ name, title, about, run }: Bench, effort: Effort): Promise<Section> {
   const plan: BenchPlan = { effort, progress: (text) => progress(`${name}: ${text}`) }
-  const start = performance.now()
+  const [start, conditions] = [performance.now(), describeConditions(new Date())]
   const rows = await run(plan)
-  return { name, title, about, seconds: Math.round((performance.now() - start) / 1_000), rows }
+  const seconds = Math.round((performance.now() - start) / 1_000)
+  return { name, title, about, ...conditions, effort, seconds, rows }
 }
 
 /** In a process of its own, so that no bench pays for the garbage and the compiled code of another. */
-async function runApart({ name, title, about }: Bench, effort: Effort): Promise<Section> {
-  const start = performance.now()
-  const child = fork(fileURLToPath(import.meta.url), ['--only', name, ...(effort === 'short' ? ['--short'] : [])], {
-    stdio: ['ignore', 2, 'inherit', 'ipc'],
-  })
+async function runApart({ name }: Bench, effort: Effort): Promise<Section> {
+  const args = ['--only', name, ...(effort === 'short' ? ['--short'] : [])]
+  const child = fork(fileURLToPath(import.meta.url), args, { stdio: ['ignore', 2, 'inherit', 'ipc'] })
   const [told]: readonly (Section | number | null | undefined)[] = await Promise.race([
     once(child, 'message'),
     once(child, 'exit'),
   ])
   if (typeof told !== 'object' || told === null) throw new Error(`The bench ${name} ended without a result.`)
-  return { name, title, about, seconds: Math.round((performance.now() - start) / 1_000), rows: told.rows }
+  return told
 }
 
 function tableOf(rows: readonly Row[]): string {
@@ -114,32 +118,48 @@ function writePage(results: Results): void {
     if (svg !== undefined) writeFileSync(`${pictures}/${section.name}.svg`, svg)
   }
   writeFileSync(`${docs}/benchmarks.md`, pageOf(results))
-  progress('Written: docs/benchmarks.md and docs/pictures/benchmarks.')
+  const readme = `${docs}/../README.md`
+  writeFileSync(readme, withSummary(readFileSync(readme, 'utf8'), results))
+  progress('Written: docs/benchmarks.md, docs/pictures/benchmarks and the table of README.md.')
 }
 
-async function measure({ effort, chosen, all }: Options): Promise<Results> {
-  const machine = describeMachine(new Date())
+async function measure({ effort, chosen }: Options): Promise<Results> {
   const sections: Section[] = []
   for (const [n, bench] of chosen.entries()) {
     progress(`\n${n + 1}/${chosen.length} ${bench.name}`)
-    const apart = effort !== 'quick' && all
+    const apart = effort !== 'quick' && chosen.length > 1
     sections.push(await (apart ? runApart(bench, effort) : runHere(bench, effort)))
   }
-  return { bench: 'all', effort, machine, sections }
+  return { bench: 'all', machine: describeMachine(), sections }
+}
+
+function readResults(): Results | undefined {
+  return existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, 'utf8')) : undefined
+}
+
+/** Earlier results with the sections of later ones, in the order of the benches. */
+function mergedInto(earlier: Results | undefined, later: Results): Results {
+  const all = new Map([...(earlier?.sections ?? []), ...later.sections].map((section) => [section.name, section]))
+  return { ...later, sections: benches.flatMap(({ name }) => all.get(name) ?? []) }
 }
 
 async function main(options: Options): Promise<void> {
   if (options.help) return void process.stdout.write(help)
-  if (options.render) return writePage(JSON.parse(readFileSync(resultsFile, 'utf8')))
+  if (options.render) {
+    const known = readResults()
+    if (!known) throw new Error('There is no docs/benchmarks.json.')
+    return writePage(known)
+  }
   const results = await measure(options)
   const [only] = results.sections
   // The process that started this one writes the page.
   if (process.send && only) return void process.send(only)
   if (options.json) process.stdout.write(`${JSON.stringify(results)}\n`)
   else process.stdout.write(`${results.sections.map(({ rows }) => tableOf(rows)).join('\n')}\n`)
-  if (!options.all || options.json || options.effort === 'quick') return
-  writeFileSync(resultsFile, `${JSON.stringify(results, undefined, 2)}\n`)
-  writePage(results)
+  if (options.json || options.effort === 'quick' || (!options.all && !options.write)) return
+  const whole = options.all ? results : mergedInto(readResults(), results)
+  writeFileSync(resultsFile, `${JSON.stringify(whole, undefined, 2)}\n`)
+  writePage(whole)
 }
 
 let options: Options | undefined

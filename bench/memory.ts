@@ -3,11 +3,10 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { createMemory, postgresMemory, sqliteMemory } from '@provost/memory'
-import type { MemoryStore } from '@provost/memory'
+import { postgresMemory, sqliteMemory } from '@provost/memory'
 import { findPostgres, startPostgres } from '@provost/testing'
 
-import { median } from './measure.ts'
+import { measureLatency } from './memory/latency.ts'
 import { readConversations } from './memory/locomo.ts'
 import { measureRecall } from './memory/measure-recall.ts'
 import { syntheticConversations } from './memory/synthetic.ts'
@@ -24,56 +23,11 @@ Options:
   --help           this text
 `
 
-/** Words as frequent as words are: the n-th about 1/n as often as the first. */
-function words(count: number, seed: number): () => string {
-  let state = seed
-  const next = (): number => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
-    return state / 2 ** 32
-  }
-  return () => `w${Math.floor(Math.exp(next() * Math.log(count))).toString(36)}`
-}
-
-/** Times of this process, and by the clock: a server spends its own. */
-async function latency(items: number, store: MemoryStore) {
-  const memory = createMemory({ store })
-  const principal = { id: 'ann' }
-  const word = words(30_000, 7)
-  const written = process.cpuUsage()
-  for (let i = 0; i < items; i++) {
-    const text = Array.from({ length: 14 }, word).join(' ')
-    const sessionId = `s${Math.floor(i / 25)}`
-    await memory.remember(text, { source: 'bench', kind: 'episode', sessionId, principal })
-  }
-  const { user, system } = process.cpuUsage(written)
-  const asking = words(30_000, 99)
-  const queries = Array.from({ length: 300 }, () => Array.from({ length: 6 }, asking).join(' '))
-  // As many as V8 needs to make our code fast.
-  for (let round = 0; round < 3; round++) for (const query of queries) await memory.recall(query, { principal })
-  const cpu: number[] = []
-  const wall: number[] = []
-  for (const query of queries) {
-    const [used, begin] = [process.cpuUsage(), performance.now()]
-    await memory.recall(query, { principal })
-    wall.push(performance.now() - begin)
-    const spent = process.cpuUsage(used)
-    cpu.push((spent.user + spent.system) / 1_000)
-  }
-  const at = (values: readonly number[], part: number): number =>
-    values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN
-  await memory.close()
-  return {
-    items,
-    rememberCpuMs: (user + system) / 1_000 / items,
-    queryCpuMs: { median: median(cpu), p95: at(cpu, 0.95) },
-    queryWallMs: { median: median(wall), p95: at(wall, 0.95) },
-  }
-}
-
 async function inSqlite(items: number) {
   const folder = mkdtempSync(join(tmpdir(), 'provost-bench-'))
   try {
-    return await latency(items, sqliteMemory(join(folder, 'memory.db')))
+    const { each: _, ...report } = await measureLatency(items, sqliteMemory(join(folder, 'memory.db')))
+    return report
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -83,7 +37,8 @@ async function inPostgres(items: number) {
   if (findPostgres() === undefined) return 'PostgreSQL is not installed'
   const server = await startPostgres()
   try {
-    return await latency(items, postgresMemory(server.url))
+    const { each: _, ...report } = await measureLatency(items, postgresMemory(server.url))
+    return report
   } finally {
     await server.stop()
   }

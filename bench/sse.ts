@@ -30,7 +30,7 @@ Options:
 const delayMs = 100
 const chunkLength = 'some words of an answer '.length
 
-interface Figures {
+export interface Figures {
   readonly events: number
   readonly lost: number
   readonly p50Ms: number
@@ -99,14 +99,14 @@ async function read(url: string, form: string, seen: Seen): Promise<void> {
   }
 }
 
-interface Plan {
+export interface Plan {
   readonly streams: number
   readonly chunks: number
   readonly store: string
   readonly form: string
 }
 
-async function measure(side: string, { streams, chunks, store, form }: Plan): Promise<Figures> {
+export async function measureSide(side: string, { streams, chunks, store, form }: Plan): Promise<Figures> {
   const folder = mkdtempSync(join(tmpdir(), 'provost-sse-'))
   const script = fileURLToPath(new URL('sse/side.ts', import.meta.url))
   const child = spawn(
@@ -206,8 +206,8 @@ async function main(): Promise<void> {
     return
   }
   const { streams, chunks, store, form, json } = plan
-  const hono = await measure('hono', plan)
-  const provost = await measure('provost', plan)
+  const hono = await measureSide('hono', plan)
+  const provost = await measureSide('provost', plan)
   const ratio = (a: number, b: number): number => Math.round((a / b) * 100) / 100
   const result = {
     streams,
@@ -228,4 +228,4 @@ async function main(): Promise<void> {
   else console.dir(result)
 }
 
-await main()
+if (import.meta.main) await main()

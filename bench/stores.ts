@@ -31,7 +31,7 @@ Options:
   --help            this text
 `
 
-interface Row {
+export interface Row {
   /** Per second, by the clock. */
   readonly appends: number
   readonly appendsByHand: number
@@ -42,6 +42,8 @@ interface Row {
   readonly appendCpuUsByHand: number
   /** Of the CPU that it takes the store, what it takes by hand. */
   readonly appendCpuRatio: number
+  /** Microseconds of CPU for one append, in each slice. */
+  readonly appendSlicesUs: { readonly store: readonly number[]; readonly hand: readonly number[] }
   /** Milliseconds. */
   readonly resumeMs: number
   readonly resumeMsByHand: number
@@ -49,7 +51,7 @@ interface Row {
   readonly resumeRatio: number
 }
 
-interface Report {
+export interface Report {
   readonly bench: 'stores'
   readonly unit: 'appends per second and ms of a resume, medians'
   readonly entries: number
@@ -60,11 +62,13 @@ interface Report {
   readonly versions: { readonly node: string }
 }
 
-interface Options {
+export interface Options {
   readonly appends: number
   readonly entries: number
   readonly plan: Plan
   readonly only: readonly string[] | undefined
+  /** Whether a long session is resumed, too. */
+  readonly resumed: boolean
 }
 
 /** As the agent hands them over: placed, and frozen. */
@@ -102,7 +106,7 @@ function both(name: string, sides: { store: Side; hand: Side }, run: (side: Side
   ]
 }
 
-async function measure({ appends, entries, plan, only }: Options): Promise<Report> {
+export async function measureStores({ appends, entries, plan, only, resumed: long }: Options): Promise<Report> {
   const stores: Record<string, Row> = {}
   const short = entriesOf(entries, 'Looked at it.')
   for (const { name, open } of contenders) {
@@ -121,7 +125,7 @@ async function measure({ appends, entries, plan, only }: Options): Promise<Repor
     await opened.close()
     stores[name] = row(written, resumed, name)
   }
-  const resumed = only && !only.includes('sqlite') ? undefined : await measureResumed(entries, plan)
+  const resumed = long ? await measureResumed(entries, plan) : undefined
   return {
     bench: 'stores',
     unit: 'appends per second and ms of a resume, medians',
@@ -189,6 +193,7 @@ function row({ store, hand }: Appends, resumed: Readonly<Record<string, Summary>
     appendCpuUs: median(store.cpuUs) / slice,
     appendCpuUsByHand: median(hand.cpuUs) / slice,
     appendCpuRatio: ratio('cpuUs'),
+    appendSlicesUs: { store: store.cpuUs.map((us) => us / slice), hand: hand.cpuUs.map((us) => us / slice) },
     resumeMs: resume.wallMs,
     resumeMsByHand: resumeHand.wallMs,
     resumeRatio: resume.wallMs / resumeHand.wallMs,
@@ -255,10 +260,12 @@ async function main(): Promise<void> {
       return
     }
     json = values.json
+    const only = values.only?.split(',')
     options = {
       appends: whole('appends', values.appends),
       entries: whole('entries', values.entries),
-      only: values.only?.split(','),
+      only,
+      resumed: !only || only.includes('sqlite'),
       plan: {
         runs: whole('runs', values.runs),
         warmUps: 2,
@@ -271,8 +278,8 @@ async function main(): Promise<void> {
     process.exitCode = 2
     return
   }
-  const report = await measure(options)
+  const report = await measureStores(options)
   process.stdout.write(`${json ? JSON.stringify(report) : table(report)}\n`)
 }
 
-await main()
+if (import.meta.main) await main()

@@ -79,7 +79,7 @@ const hostile: Readonly<Record<string, (length: number) => string>> = {
   },
 }
 
-interface Report {
+export interface Report {
   readonly bench: 'taint'
   readonly unit: 'CPU ms, median'
   readonly trackedBytes: number
@@ -109,7 +109,7 @@ function fill(texts: readonly string[]): TaintIndex {
   return index
 }
 
-async function measure(megabytes: number, plan: Plan): Promise<Report> {
+export async function measureTaint(megabytes: number, plan: Plan): Promise<Report> {
   const prose = proseWriter(1)
   const texts = Array.from({ length: Math.ceil((megabytes * 2 ** 20) / addBytes) }, () => prose(addBytes))
   const index = fill(texts)
@@ -202,8 +202,8 @@ async function main(): Promise<void> {
     return
   }
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
-  const report = await measure(megabytes, { runs, warmUps: 2, budgetMs: 60_000, progress })
+  const report = await measureTaint(megabytes, { runs, warmUps: 2, budgetMs: 60_000, progress })
   process.stdout.write(`${JSON.stringify(report, undefined, values.json ? undefined : 2)}\n`)
 }
 
-await main()
+if (import.meta.main) await main()

@@ -1,13 +1,9 @@
-import { fork } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { loadavg } from 'node:os'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 import { median } from './measure.ts'
+import { measureTelemetry } from './telemetry/measure-telemetry.ts'
 import { rowNames } from './telemetry/row.ts'
-import type { RowName } from './telemetry/row.ts'
 
 const help = `What tracing costs the agent loop, in CPU milliseconds a run.
 
@@ -45,40 +41,16 @@ const { values } = parseArgs({
 if (values.help) process.stdout.write(help)
 else await main()
 
-interface Row {
-  readonly name: RowName
-  readonly child: ChildProcess
-  /** CPU milliseconds a run. */
-  readonly samples: number[]
-}
-
 async function main(): Promise<void> {
-  const [steps, warm, rounds, repeat] = [values.steps, values.warm, values.rounds, values.repeat].map(Number)
+  const [steps = 10, warm = 0, rounds = 1, repeat = 1] = [values.steps, values.warm, values.rounds, values.repeat].map(
+    Number,
+  )
   const only = values.rows?.split(',')
-  const collector = start('collector.ts', [])
-  const [port] = await once(collector, 'message')
   const names = rowNames.filter((name) => name === 'provost' || !only || only.includes(name))
-  const rows = names.map((name): Row => ({
-    name,
-    child: start('row.ts', [name, String(steps), String(port)]),
-    samples: [],
-  }))
   const progress = (text: string): void => void (values.json || process.stderr.write(`${text}\n`))
-  // In turn, so that no row has the machine at a better time than the others.
-  for (let done = 0; done < Number(warm); done += 250) {
-    for (const { child } of rows) await sample(child, 250)
-    progress(`warm-up ${done + 250}/${warm}`)
-  }
-  for (let round = 0; round < Number(rounds); round++) {
-    const first = round % rows.length
-    for (const row of [...rows.slice(first), ...rows.slice(0, first)]) {
-      row.samples.push(await sample(row.child, Number(repeat)))
-    }
-  }
-  for (const { child } of rows) child.disconnect()
-  collector.disconnect()
-  const base = rows[0]?.samples ?? []
-  const told = rows.map(({ name, samples }) => [
+  const rows = await measureTelemetry({ steps, warm, rounds, repeat, names, progress })
+  const [[, base = []] = []] = rows
+  const told = [...rows].map(([name, samples]) => [
     name,
     {
       median: median(samples).toFixed(3),
@@ -93,15 +65,4 @@ async function main(): Promise<void> {
     rows: Object.fromEntries(told),
   }
   process.stdout.write(`${JSON.stringify(report, undefined, values.json ? 0 : 2)}\n`)
-}
-
-function start(file: string, args: readonly string[]): ChildProcess {
-  return fork(fileURLToPath(new URL(`telemetry/${file}`, import.meta.url)), args, { execArgv: process.execArgv })
-}
-
-/** @returns CPU milliseconds a run. */
-async function sample(child: ChildProcess, runs: number): Promise<number> {
-  child.send(runs)
-  const [cpuMs] = await once(child, 'message')
-  return Number(cpuMs)
 }

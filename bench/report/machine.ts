@@ -1,18 +1,22 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, loadavg, totalmem } from 'node:os'
 
-/** Where and when figures were taken. No machine is named. */
+/** Where figures were taken. No machine is named. */
 export interface Machine {
-  readonly date: string
   readonly cores: number
   readonly memoryGB: number
   readonly system: string
   readonly node: string
-  /** Processes that wanted a core when the run began, in the mean of a minute. */
-  readonly load: number
-  /** Whether other programs had more than a quarter of the cores then. */
-  readonly loaded: boolean
   readonly versions: Readonly<Record<string, string>>
+}
+
+/** When figures were taken, and beside what. */
+export interface Conditions {
+  readonly date: string
+  /** Processes that wanted a core when the bench began, in the mean of a minute; those of benches before it are among them. */
+  readonly load: number
+  /** Whether that is more than a bench causes. */
+  readonly loaded: boolean
 }
 
 const packages = [
@@ -37,17 +41,21 @@ export function versionOf(name: string): string {
   return manifest.version ?? ''
 }
 
-export function describeMachine(now: Date): Machine {
+export function describeConditions(now: Date): Conditions {
   const [load = 0] = loadavg()
-  const cores = availableParallelism()
   return {
     date: now.toISOString().slice(0, 10),
-    cores,
+    load: Math.round(load * 10) / 10,
+    loaded: load > Math.max(2, availableParallelism()),
+  }
+}
+
+export function describeMachine(): Machine {
+  return {
+    cores: availableParallelism(),
     memoryGB: Math.round(totalmem() / 2 ** 30),
     system: `${process.platform} ${process.arch}`,
     node: process.versions.node,
-    load: Math.round(load * 10) / 10,
-    loaded: load > cores / 4,
     versions: {
       ...Object.fromEntries(packages.map((name) => [name, versionOf(name)] as const).filter(([, v]) => v !== '')),
       SQLite: process.versions['sqlite'] ?? '',

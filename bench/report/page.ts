@@ -3,14 +3,7 @@ import { groupsOf, lossesOf, verdictsOf } from './results.ts'
 import type { Results, Section } from './results.ts'
 import { isMeasured } from './row.ts'
 import type { Row } from './row.ts'
-
-/** A table whose columns are as wide as their cells, as the formatter writes it. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((cell, n) => Math.max(3, cell.length, ...rows.map((row) => row[n]?.length ?? 0)))
-  const write = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, n) => cell.padEnd(widths[n] ?? 0)).join(' | ')} |`
-  return [write(head), write(widths.map((wide) => '-'.repeat(wide))), ...rows.map(write)].join('\n')
-}
+import { table } from './table.ts'
 
 function cellsOf(row: Row): readonly string[] {
   if (!isMeasured(row)) return [row.name, '', '', row.missing, '']
@@ -29,6 +22,7 @@ function sectionText(section: Section): string {
   return [
     `## ${section.title}`,
     section.about,
+    conditionsText(section),
     `![${section.title}](pictures/benchmarks/${section.name}.svg)`,
     ...groups,
     `\`npm run bench -- --only ${section.name}\``,
@@ -59,14 +53,20 @@ function lossesText(results: Results): string {
     : table(['what', 'who is ahead', 'theirs', 'ours', 'ours is'], rows)
 }
 
-function machineText({ machine, effort }: Results): string {
-  const { cores, memoryGB, system, node, date, load, loaded } = machine
-  const where = `${cores} cores, ${memoryGB} GB of memory, ${system}, Node ${node}, ${date}.`
-  const how = effort === 'short' ? ' A short form of the run: few samples.' : ''
-  const others = loaded
-    ? ` **Loaded:** other programs used the machine (load ${load} on ${cores} cores when the run began). Ratios come from turns and suffer less than times do.`
-    : ` The machine was quiet (load ${load}).`
-  return `${where}${how}${others}`
+/** Under which conditions the figures of a section were taken. */
+function conditionsText({ effort, date, load, loaded }: Section): string {
+  const form = effort === 'short' ? 'a short form with few samples' : 'the full form'
+  return loaded
+    ? `_${date}, ${form}. **Loaded:** other programs used the machine (load ${load}). Ratios come from turns and suffer less than times._`
+    : `_${date}, ${form}, on a quiet machine (load ${load})._`
+}
+
+function machineText({ machine, sections }: Results): string {
+  const { cores, memoryGB, system, node } = machine
+  const poor = sections.filter(({ effort, loaded }) => effort !== 'full' || loaded).length
+  const where = `Machine: ${cores} cores, ${memoryGB} GB of memory, ${system}, Node ${node}.`
+  if (poor === 0) return where
+  return `${where} **${poor} of ${sections.length} sections are provisional**: they come from a loaded machine or from a short form of the run, as each says.`
 }
 
 /** The page, from the results of a run. */

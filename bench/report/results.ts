@@ -1,19 +1,19 @@
-import type { Machine } from './machine.ts'
+import type { Conditions, Machine } from './machine.ts'
 import { isMeasured } from './row.ts'
 import type { Effort, Measured, Row } from './row.ts'
 
 /** The rows of one bench. */
-export interface Section {
+export interface Section extends Conditions {
   readonly name: string
   readonly title: string
   readonly about: string
+  readonly effort: Effort
   readonly seconds: number
   readonly rows: readonly Row[]
 }
 
 export interface Results {
   readonly bench: 'all'
-  readonly effort: Effort
   readonly machine: Machine
   readonly sections: readonly Section[]
 }

@@ -6,10 +6,13 @@ import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { SpanExporter } from '@opentelemetry/sdk-trace'
 import { collectSpans, telemetry } from '@provost/telemetry'
+import { registerTelemetry } from 'ai'
+import type { Telemetry } from 'ai'
 import { memoryStore } from 'provost'
 import type { Extension } from 'provost'
 
 import { keepCompiledCode } from '../kept-code.ts'
+import { toolLoopAgent } from '../loop/ai.ts'
 import { provostIn } from '../loop/provost.ts'
 import { check } from '../loop/script.ts'
 
@@ -24,7 +27,9 @@ export const rowNames = [
   'spans, metrics, content',
   'the SDK alone',
 ] as const
-export type RowName = (typeof rowNames)[number]
+/** The same script in the AI SDK, with its own telemetry: for them `bench/peers` has to be installed. */
+export const aiRowNames = ['AI SDK', 'AI SDK, spans'] as const
+export type RowName = (typeof rowNames | typeof aiRowNames)[number]
 
 /** Runs as often as the parent says, and tells what it cost. */
 async function answer(name: string, steps: number, port: string): Promise<void> {
@@ -50,6 +55,7 @@ interface Running {
 async function rowOf(name: string, steps: number, url: (path: string) => string): Promise<Running> {
   if (name === 'provost') return loop(steps, [])
   if (name === 'no SDK') return loop(steps, [telemetry()])
+  if (name === 'AI SDK') return aiLoop(steps)
   const dropped: SpanExporter = { export: (_, done) => done({ code: 0 }), shutdown: () => Promise.resolve() }
   const exporter = name === 'spans, not sent' ? dropped : new OTLPTraceExporter({ url: url('traces') })
   const tracers = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter, maxQueueSize: 100_000 })] })
@@ -64,6 +70,14 @@ async function rowOf(name: string, steps: number, url: (path: string) => string)
     'spans, metrics, content': [telemetry({ tracer, meter, recordContent: true })],
   }
   const settle = (): Promise<void> => tracers.forceFlush()
+  if (name === 'AI SDK, spans') {
+    // By a name that no type checker follows: it is checked where it is installed.
+    const { aiTelemetry }: { aiTelemetry(options: object): Telemetry } = await import(
+      new URL('../peers/ai-telemetry.ts', import.meta.url).href
+    )
+    registerTelemetry(aiTelemetry({ tracer }))
+    return { ...aiLoop(steps), settle }
+  }
   if (name !== 'the SDK alone') return { ...loop(steps, extensions[name] ?? []), settle }
   const collected = collectSpans()
   await loop(steps, [telemetry({ tracer: collected.tracer })]).run()
@@ -77,6 +91,14 @@ async function rowOf(name: string, steps: number, url: (path: string) => string)
       root.end()
     },
     settle,
+  }
+}
+
+function aiLoop(steps: number): Running {
+  const run = toolLoopAgent.prepare(steps)
+  return {
+    run: async () => check(toolLoopAgent.name, steps, await run()),
+    settle: () => Promise.resolve(),
   }
 }
 

@@ -11,6 +11,7 @@ import { lossesOf, verdictsOf } from '../report/results.ts'
 import type { Results } from '../report/results.ts'
 import { isMeasured, rowsOf } from '../report/row.ts'
 import type { Values } from '../report/row.ts'
+import { withSummary } from '../report/summary.ts'
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
@@ -23,15 +24,11 @@ const subjects: readonly Values[] = [
 ]
 const results: Results = {
   bench: 'all',
-  effort: 'short',
   machine: {
-    date: '2030-01-02',
     cores: 2,
     memoryGB: 8,
     system: 'linux x64',
     node: '24.0.0',
-    load: 9,
-    loaded: true,
     versions: { ai: '7.0.0' },
   },
   sections: [
@@ -39,6 +36,10 @@ const results: Results = {
       name: 'example',
       title: 'An example',
       about: 'Counted by hand.',
+      date: '2030-01-02',
+      load: 9,
+      loaded: true,
+      effort: 'short',
       seconds: 1,
       rows: [
         ...rowsOf(subjects, {
@@ -76,7 +77,19 @@ describe('a report', () => {
     expect(page).toContain('**missed**')
     expect(page).toContain('left out: about 9 s a run')
     expect(page).toContain('**Loaded:**')
+    expect(page).toContain('**1 of 1 sections are provisional**')
     expect(page).toContain('2 – 4')
+  })
+
+  test('replaces the table of the README, with a dash for what was not measured', () => {
+    const [section] = results.sections
+    if (!section) throw new Error('There is no section.')
+    const rows = rowsOf(subjects, { group: 'one delta', unit: 'µs CPU' })
+    const page = ['before', '<!-- Written by npm run bench. -->', 'old', '<!-- End. -->', 'after'].join('\n')
+    const written = withSummary(page, { ...results, sections: [{ ...section, name: 'deltas', rows }] })
+    expect(written).toMatch(/^before\n[^]*\| a text delta, µs CPU \| 3 +\| 11 +\| – [^]*after$/u)
+    expect(written).not.toContain('old')
+    expect(() => withSummary('no place', results)).toThrow('README.md has no table')
   })
 
   test('has a plot of each measured row, by orders of magnitude only where they differ by much', () => {
