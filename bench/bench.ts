@@ -158,8 +158,13 @@ async function main(options: Options): Promise<void> {
   else process.stdout.write(`${results.sections.map(({ rows }) => tableOf(rows)).join('\n')}\n`)
   if (options.json || options.effort === 'quick' || (!options.all && !options.write)) return
   const whole = options.all ? results : mergedInto(readResults(), results)
-  writeFileSync(resultsFile, `${JSON.stringify(whole, undefined, 2)}\n`)
-  writePage(whole)
+  // Five digits are more than any of them has.
+  const short = (_: string, value: unknown): unknown =>
+    typeof value === 'number' ? Number(value.toPrecision(5)) : value
+  const written = JSON.stringify(whole, short, 2)
+  writeFileSync(resultsFile, `${written}\n`)
+  // From what can be read again, so that --render writes the same.
+  writePage(JSON.parse(written))
 }
 
 let options: Options | undefined

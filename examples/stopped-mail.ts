@@ -26,12 +26,9 @@ const pay = tool({
   args: { to: 'destination', euros: 'amount' },
   execute: ({ to, euros }) => `paid ${euros} to ${to}`,
 })
-const desk = createAgent({
-  name: 'desk',
-  model,
-  tools: [readMail, pay],
-  extensions: [dataFlowPolicy({ mode: 'enforce' })],
-})
+const tools = [readMail, pay]
+
+const desk = createAgent({ name: 'desk', model, tools, extensions: [dataFlowPolicy({ mode: 'enforce' })] })
 await desk.run('Pay the 80 euros of invoice 17 from my mail.', {
   onApproval({ reason, origins = [] }) {
     console.log(reason) // → pay: “XX42 TEST 0000 1111 2222” comes from a text by a third party

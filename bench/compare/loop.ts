@@ -14,7 +14,7 @@ export function sideOf(name: string): Side {
 }
 
 /** CPU of one run that a length may take; a contender that would need more is left out. */
-const longestMs = 5_000
+const longestMs = 4_000
 
 /** Contenders for a plan: without peers where only the bench itself is tried. */
 export async function withPeers(
@@ -40,7 +40,7 @@ export function compareLoops(
   { steps, chunks = 1, warmUpMs, budgetMs, runs }: Length,
   plan: BenchPlan,
 ): Promise<Record<string, Summary>> {
-  const repeat = Math.max(1, Math.round(200 / (steps * Math.sqrt(chunks))))
+  const repeat = Math.max(1, Math.round(200 / (steps * chunks)))
   const subjects = contenders.map((contender) => ({
     name: contender.name,
     repeat,
@@ -74,7 +74,7 @@ export const loop: Bench = {
   name: 'loop',
   title: 'The loop, by length of the run',
   about:
-    'Each step is one request to a scripted model: it streams one chunk of text and calls one tool that reads; the last step only talks. Models and tools cost next to nothing, so what remains is the loop. All contenders are warm and take turns in one process. CPU is that of the whole process. A contender whose run would take over 5 s of CPU at a length is left out there.',
+    'Each step is one request to a scripted model: it streams one chunk of text and calls one tool that reads; the last step only talks. Models and tools cost next to nothing, so what remains is the loop. All contenders are warm and take turns in one process. CPU is that of the whole process. A contender whose run would take over 4 s of CPU at a length is left out there.',
   async run(plan) {
     const contenders = await withPeers(
       plan,
@@ -87,7 +87,7 @@ export const loop: Bench = {
       const expected = contenders.map((contender) => ({ contender, ms: expectedMs(contender.name, steps, taken) }))
       const able = expected.filter(({ ms }) => ms <= longestMs).map(({ contender }) => contender)
       const length = of<Length>(plan, {
-        full: { steps, warmUpMs: 2_000, budgetMs: 1_500, runs: 11 },
+        full: { steps, warmUpMs: 1_200, budgetMs: 1_200, runs: 11 },
         short: { steps, warmUpMs: 500, budgetMs: 400, runs: 5 },
         quick: { steps, warmUpMs: 1, budgetMs: 1, runs: 1 },
       })
@@ -117,7 +117,7 @@ export const deltas: Bench = {
     const contenders = await withPeers(plan, [provost, toolLoopAgent], ['openaiAgents', 'pi', 'langgraph', 'mastra'])
     const chunks = of(plan, { full: 5_000, short: 5_000, quick: 50 })
     const length = of<Length>(plan, {
-      full: { steps: 1, chunks, warmUpMs: 2_000, budgetMs: 2_000, runs: 15 },
+      full: { steps: 1, chunks, warmUpMs: 1_000, budgetMs: 2_000, runs: 15 },
       short: { steps: 1, chunks, warmUpMs: 500, budgetMs: 500, runs: 5 },
       quick: { steps: 1, chunks, warmUpMs: 1, budgetMs: 1, runs: 1 },
     })
@@ -139,7 +139,7 @@ export const durable: Bench = {
   async run(plan) {
     const contenders = await withPeers(plan, [provostSqlite, provostSqliteWrites], ['langgraphSqlite', 'mastraLibsql'])
     const length = of<Length>(plan, {
-      full: { steps: 10, warmUpMs: 4_000, budgetMs: 4_000, runs: 15 },
+      full: { steps: 10, warmUpMs: 2_500, budgetMs: 2_500, runs: 15 },
       short: { steps: 10, warmUpMs: 500, budgetMs: 500, runs: 3 },
       quick: { steps: 10, warmUpMs: 1, budgetMs: 1, runs: 1 },
     })

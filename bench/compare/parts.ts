@@ -41,7 +41,7 @@ export const sandbox: Bench = {
     const quick = plan.effort === 'quick'
     const contenders = quick ? [provostScripts(1)] : [provostScripts(1), aiSdk(), freshWorker()]
     const only = quick ? [] : Object.keys(scriptTitles)
-    const { samples } = await measureScripts(contenders, of(plan, { full: 12, short: 3, quick: 1 }), only)
+    const { samples } = await measureScripts(contenders, of(plan, { full: 9, short: 3, quick: 1 }), only)
     const sideOf = (name: string): Side => (name === 'provost' ? 'ours' : name === 'fresh worker' ? 'bound' : 'peer')
     return Object.entries(scriptTitles).flatMap(([key, [group, unit]]) => {
       const values = Object.entries(samples).flatMap(([name, measured]): Values[] => {

@@ -123,7 +123,7 @@ export const startUp: Bench = {
     const cpu = new Taken()
     const clock = new Taken()
     const memory = new Taken()
-    const rounds = of(plan, { full: 9, short: 3, quick: 1 })
+    const rounds = of(plan, { full: 7, short: 3, quick: 1 })
     await inTurns(plan.effort === 'quick' ? subjects.slice(-1) : subjects, rounds, async (subject, round) => {
       plan.progress(`import ${round + 1}/${rounds} ${subject}`)
       const { imported } = await startFresh(plan, subject)
@@ -141,13 +141,13 @@ export const startUp: Bench = {
 }
 
 /** A process that takes longer than this for its run is left out. */
-const limitMs = 20_000
+const limitMs = 10_000
 
 export const loopMemory: Bench = {
   name: 'loop-memory',
   title: 'Memory of a run',
   about:
-    'The most memory that a fresh process has had after one run of the script, with everything that was imported. A process that takes over 20 s is stopped.',
+    'The most memory that a fresh process has had after one run of the script, with everything that was imported. A process that takes over 10 s is stopped.',
   async run(plan) {
     const subjects = subjectsOf(plan, ['provost'], ['openai', 'pi', 'langgraph', 'mastra'])
     const rows: Row[] = []
@@ -155,7 +155,7 @@ export const loopMemory: Bench = {
     for (const length of of(plan, { full: [10, 100, 1_000, 3_000], short: [10, 100, 1_000], quick: [10] })) {
       const taken = new Taken()
       const group = `${length.toLocaleString('en')} steps`
-      await inTurns(subjects, of(plan, { full: 3, short: 1, quick: 1 }), async (subject) => {
+      await inTurns(subjects, length < 1_000 ? of(plan, { full: 3, short: 1, quick: 1 }) : 1, async (subject) => {
         if (slow.has(subject)) return
         plan.progress(`memory ${group} ${subject}`)
         const fresh = await startFresh(plan, subject, length)
@@ -168,7 +168,7 @@ export const loopMemory: Bench = {
         ...taken.rows({ group, unit: 'MB', baseline: imports.ai.title }),
         ...[...slow].map((subject): Row => {
           const { title, side } = imports[subject]
-          return { group, name: title, side, missing: 'stopped after 20 s' }
+          return { group, name: title, side, missing: 'stopped after 10 s' }
         }),
       )
     }

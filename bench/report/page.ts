@@ -9,7 +9,7 @@ function cellsOf(row: Row): readonly string[] {
   if (!isMeasured(row)) return [row.name, '', '', row.missing, '']
   const { name, median, min, max, samples, ratio } = row
   const spread = samples > 1 ? `${digits(min)} – ${digits(max)}` : ''
-  return [name, digits(median), spread, samples > 1 ? `${samples}` : '', ratio === undefined ? '' : digits(ratio)]
+  return [name, digits(median), spread, `${samples}`, ratio === undefined ? '' : digits(ratio)]
 }
 
 function groupTable(group: string, rows: readonly Row[]): string {

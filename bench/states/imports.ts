@@ -1,5 +1,3 @@
-import { fileURLToPath } from 'node:url'
-
 /** What a program imports, as it would write it. */
 export interface Import {
   readonly title: string
@@ -40,5 +38,3 @@ export const imports = {
 } as const satisfies Readonly<Record<string, Import>>
 
 export type Subject = keyof typeof imports
-
-export const childFile = fileURLToPath(new URL('child.ts', import.meta.url))

@@ -1,11 +1,13 @@
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 
 import type { BenchPlan } from '../report/row.ts'
 import type { Told } from './child.ts'
-import { childFile } from './imports.ts'
 import type { Subject } from './imports.ts'
+
+const childFile = fileURLToPath(new URL('child.ts', import.meta.url))
 
 /** A fresh process of one runtime. */
 export interface Fresh {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -102,6 +103,15 @@ describe('a report', () => {
     if (!first || !isMeasured(first)) throw new Error('There is no row.')
     expect(plotOf({ ...section, rows: [...section.rows, { ...first, median: 1_000 }] })).toContain('logarithmic')
   })
+})
+
+test('docs/benchmarks.md and the table of the README are what the command wrote', () => {
+  const read = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8')
+  const measured: Results = JSON.parse(read('docs/benchmarks.json'))
+  expect(read('docs/benchmarks.md')).toBe(pageOf(measured))
+  expect(read('README.md')).toBe(withSummary(read('README.md'), measured))
+  for (const section of measured.sections)
+    expect(read(`docs/pictures/benchmarks/${section.name}.svg`)).toBe(plotOf(section))
 })
 
 /** Cheap ones; full runs have all. */
