@@ -54,15 +54,22 @@ const traced = `--import=data:text/javascript,${encodeURIComponent(`
 
 test('--help and --version load no package of the runtime', async () => {
   const env = { NODE_OPTIONS: traced }
-  const [help, version, real] = await Promise.all([
+  const [help, ofPolicy, version, real] = await Promise.all([
     place.provostWith(env, 'run', '--help'),
+    place.provostWith(env, 'policy', '--help'),
     place.provostWith(env, '--version'),
     place.provostWith(env, 'show', 's1'),
   ])
-  // The check of Node is one file.
+  // The check of Node and the help of policy are one file each.
   const packagesIn = (text: string) =>
-    new Set([...text.matchAll(/\/packages\/(\w+)\/(?!src\/host\/supported-node)/g)].map(([, name]) => name))
+    new Set(
+      [...text.matchAll(/\/packages\/(\w+)\/(?!src\/(?:host\/supported-node|offline\/policy-usage))/g)].map(
+        ([, name]) => name,
+      ),
+    )
   expect(packagesIn(help.err)).toEqual(new Set(['provost', 'cli']))
+  expect(ofPolicy).toMatchObject({ code: 0, out: expect.stringContaining('policy test LOG… --policy FILE') })
+  expect(packagesIn(ofPolicy.err)).toEqual(new Set(['provost', 'cli']))
   expect(packagesIn(version.err)).toEqual(new Set(['provost', 'cli']))
   expect([help.err, version.err].join('')).not.toContain('node_modules')
   expect(packagesIn(real.err)).toContain('agent')

@@ -11,6 +11,7 @@ import { readPolicyFile } from './policy-file.ts'
 import type { PolicyReport } from './policy-report.ts'
 import { reportPolicy } from './policy-report.ts'
 import { policyReportText, policyTestText } from './policy-text.ts'
+import { policyUsage } from './policy-usage.ts'
 import type { PolicyTest } from './test-policy.ts'
 import { testPolicy } from './test-policy.ts'
 
@@ -25,25 +26,6 @@ export interface PolicyCommandOptions {
 }
 
 const optionKeys = { print: true, formats: true, auditKey: true } satisfies KnownKeys<PolicyCommandOptions>
-
-const usage = `policy test LOG… --policy FILE [options]   compares a policy with recorded verdicts
-policy report LOG… [options]               what the policy of the logs asked
-
-LOG      the output of exportSession
-FILE     a module that exports policy, agents and tools; it is executed
-
---policy FILE        the policy; of a report: judge with it instead of reporting the record
---agents FILE        a module that exports agents and tools, where FILE has none
---against WHAT       recorded (default), or the FILE of another policy
---fail-on CHANGE     loosened (default), tightened, any
---rederive           derive contracts again instead of reading them from the log
---values             show values of arguments
---json               print the result as JSON
---help               print this
-
-What a human had refused and the policy allows always fails, and so does a call that cannot be judged.
-Exit code: 0 passed, 1 failed, 2 a log cannot be read or its audit is broken, 3 a policy or an argument is invalid.
-`
 
 /** An error with the exit code of the command. */
 class CommandError extends Error {
@@ -86,12 +68,12 @@ async function run(
 ): Promise<0 | 1> {
   const { values: flags, positionals } = argumentsIn(argv)
   if (flags.help) {
-    print(usage)
+    print(policyUsage)
     return 0
   }
   const [command, ...paths] = positionals
-  if (command !== 'test' && command !== 'report') throw new CommandError(3, `Say test or report.\n\n${usage}`)
-  if (paths.length === 0) throw new CommandError(3, `policy ${command} needs a LOG.\n\n${usage}`)
+  if (command !== 'test' && command !== 'report') throw new CommandError(3, `Say test or report.\n\n${policyUsage}`)
+  if (paths.length === 0) throw new CommandError(3, `policy ${command} needs a LOG.\n\n${policyUsage}`)
   const { values = false, json = false, rederive = false } = flags
   const others = flags.agents === undefined ? undefined : await readPolicyFile(flags.agents, {})
   if (others?.agents.length === 0) throw new CommandError(3, `${flags.agents} exports no agent.`)
@@ -136,7 +118,7 @@ function argumentsIn(argv: readonly string[]) {
       },
     })
   } catch (cause) {
-    throw new CommandError(3, `${toErrorInfo(cause).message}\n\n${usage}`)
+    throw new CommandError(3, `${toErrorInfo(cause).message}\n\n${policyUsage}`)
   }
 }
 
