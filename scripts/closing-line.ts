@@ -1,6 +1,6 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
-const namedAtMost = 50
+const namedAtMost = 100
 
 /** Test results of one file, or of several. */
 export interface Counts {
@@ -11,7 +11,7 @@ export interface Counts {
 }
 
 /**
- * Ends the output of a test run with the names of skipped tests and, on the last line, `N passed, N failed` (`, N
+ * Ends the output of a test run with the files of skipped tests and, on the last line, `N passed, N failed` (`, N
  * skipped` if any). A test file or suite that cannot run counts as failed, and so does an uncaught error.
  */
 export function closingLine(): Reporter {
@@ -26,10 +26,14 @@ export function closingLine(): Reporter {
   }
 }
 
-/** The last lines of a run: skipped tests and totals. */
+/** The last lines of a run: skipped tests, one line for each file, and totals. */
 export function closing({ passed, failed, skipped }: Counts): string {
-  const more = skipped.length - namedAtMost
-  const names = [...skipped.slice(0, namedAtMost), ...(more > 0 ? [`and ${more} more`] : [])]
+  const files = Map.groupBy(skipped, (name) => name.slice(0, name.indexOf(': ')))
+  const lines = [...files].map(([file, [first = '', ...others]]) =>
+    others.length === 0 ? first : `${file}: ${others.length + 1} tests, the first: ${first.slice(file.length + 2)}`,
+  )
+  const more = lines.length - namedAtMost
+  const names = [...lines.slice(0, namedAtMost), ...(more > 0 ? [`and ${more} more files`] : [])]
   const list = names.length > 0 ? ['Skipped:', ...names.map((name) => `  ${name}`), ''] : []
   const line = `${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`
   return [...list, line, ''].join('\n')
