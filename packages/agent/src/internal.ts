@@ -1,6 +1,6 @@
 /**
- * The contract between @provost/agent and the packages built on it: @provost/teams, @provost/replay, @provost/governance and
- * @provost/guard. It is not for applications: it may change in any release.
+ * The contract between @provost/agent and the packages built on it: @provost/teams, @provost/replay, @provost/governance,
+ * @provost/guard and @provost/server. It is not for applications: it may change in any release.
  */
 
 /** Whether a value is an agent, and the plan of an agent with its options. */
@@ -9,6 +9,8 @@ export type { ResolvedAgent } from './types/resolved-agent.ts'
 
 /** Runs work as the only composite call of a run: with a log, children, budgets and governance. */
 export { runStandalone } from './standalone/run-standalone.ts'
+/** Stops the timer of a session that its process drops. */
+export { stopWaking } from './session/session-runner.ts'
 /** Rejects invalid options of a fan-out, and those that neither it nor its caller takes. */
 export { checkFanOut } from './definition/known-child-options.ts'
 /** Rejects a judge that is neither an agent nor a model. */

@@ -305,7 +305,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   runs.scheduleWake()
   Object.freeze(session)
   const { extensions = [] } = options
-  keepRunner(session, { agent: setup.ownAgent, judge: listeners.judge, extensions, start })
+  keepRunner(session, { agent: setup.ownAgent, judge: listeners.judge, extensions, start, stopWaking: runs.stopWaking })
   return session
 }
 

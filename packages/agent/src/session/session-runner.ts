@@ -14,6 +14,8 @@ export interface SessionRunner {
   /** The session's extensions, in addition to the agent's. */
   readonly extensions: readonly Extension[]
   start(input: Input, options: UntypedRunOptions, watched: boolean): RunHandle<unknown>
+  /** Stops the timer that resumes a run when its wait expires. */
+  stopWaking(): void
 }
 const runners = new WeakMap<object, SessionRunner>()
 
@@ -50,6 +52,14 @@ export function governingOf(session: object): Pick<SessionRunner, 'judge' | 'ext
   throw new ProvostError('invalid-option', 'The value of "session" is not a session.', {
     hint: 'Pass the session that createSession or resumeSession returned, not a copy.',
   })
+}
+
+/**
+ * Stops the timer of a session that its process drops, which would keep it in memory until its deadline. The store has the
+ * deadline, too.
+ */
+export function stopWaking(session: object): void {
+  runners.get(session)?.stopWaking()
 }
 
 /** Registers the runner of a session, so that its agent can start runs in it. */

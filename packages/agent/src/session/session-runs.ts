@@ -48,6 +48,8 @@ export interface SessionRuns<Output> {
   refresh(): Promise<void>
   /** Sets a timer that resumes a suspended run when a wait expires. The timer does not keep the process alive. */
   scheduleWake(): void
+  /** Stops the timer until the next run. */
+  stopWaking(): void
   /** Stops the timer. No run resumes by itself after that. */
   close(): void
   isClosed(): boolean
@@ -208,6 +210,7 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     hasDueWork,
     refresh,
     scheduleWake: () => scheduleWake(),
+    stopWaking: () => alarm?.cancel(),
     close() {
       alarm?.cancel()
       closed = true

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { compensationLog } from '@provost/agent'
 import type { Agent, AgentStream, CompensateOptions, RunOptions, SessionOptions } from '@provost/agent'
+import { stopWaking } from '@provost/agent/internal'
 import type {
   Compensation,
   Decisions,
@@ -248,6 +249,7 @@ export function createSessionHost(
     for (const [id, { feed, session }] of idle) {
       if (idle.size <= limits.sessions) return
       if (feed.listeners > 0 || session.status === 'running') continue
+      stopWaking(session)
       idle.delete(id)
       open.delete(id)
     }

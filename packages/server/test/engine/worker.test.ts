@@ -5,7 +5,7 @@ import type { Worker, WorkerOptions } from '@provost/server'
 import { createServer, createWorker } from '@provost/server'
 import { memoryStore, sqliteStore } from '@provost/sessions'
 import type { ScriptedEntry } from '@provost/testing'
-import { scriptedModel } from '@provost/testing'
+import { manualClock, scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -298,7 +298,7 @@ test('a worker keeps the last 32 sessions open that are idle, and reads the log 
   const agent = agentOf(watched, [{ text: 'Hello.' }])
   const ids = Array.from({ length: 34 }, (_, n) => `s${n}`)
   // Sessions are advanced by hand.
-  const worker = workerOf(agent, watched, { pollMs: 60_000 })
+  const worker = workerOf(agent, watched, { pollMs: 3_600_000 })
   for (const id of ids) {
     await (await agent.createSession({ id })).close()
     await store.deliver(id, 'send/1', { mode: 'queue', input: 'Hi' }, 'ann')
@@ -312,4 +312,23 @@ test('a worker keeps the last 32 sessions open that are idle, and reads the log 
   readWhole.length = 0
   for (const id of ['s2', 's33', 's3']) expect(await worker.advance(id)).toEqual({ rest: 'done' })
   expect(new Set(readWhole)).toEqual(new Set(['s3']))
+})
+
+test('a session that a worker has dropped is not woken by its process', async () => {
+  const clock = manualClock()
+  const { ephemeral: _, ...store } = memoryStore({ clock })
+  const agent = agentOf(store, refunds, { tools: [refundWithin(60_000)] })
+  // Sessions are advanced by hand.
+  const worker = workerOf(agent, store, { pollMs: 3_600_000 })
+  const ids = Array.from({ length: 33 }, (_, n) => `s${n}`)
+  for (const id of ids) {
+    await (await agent.createSession({ id })).close()
+    await store.deliver(id, 'send/1', { mode: 'queue', input: 'Refund.' }, 'ann')
+    expect(await worker.advance(id)).toMatchObject({ rest: 'waits' })
+    await expect.poll(() => worker.running).toBe(0)
+  }
+  await clock.advance(61_000)
+  await expect.poll(() => statusOf(store, 's1')).toBe('idle')
+  expect(await statusOf(store, 's0')).toBe('suspended')
+  expect(await worker.advance('s0')).toEqual({ rest: 'done' })
 })
