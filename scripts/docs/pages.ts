@@ -8,7 +8,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, extname, join, normalize, relative } from 'node:path'
+import { dirname, extname, join, normalize, relative, matchesGlob } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -36,11 +36,19 @@ export function siteOf(file: string): string {
   const known = renamed[file]
   if (known !== undefined) return known
   if (/^(?:packages|apps)\/[\w-]+\/README\.md$/u.test(file)) return file.replace('/README.md', '.md')
-  if (file.endsWith('README.md')) return file.replace(/README\.md$/u, 'index.md').replace(/^docs\//u, '')
+  if (file.endsWith('README.md') && isPage(file))
+    return file.replace(/README\.md$/u, 'index.md').replace(/^docs\//u, '')
   if (file.startsWith('docs/') && !file.startsWith('docs/api/')) return file.slice('docs/'.length)
-  if (file.endsWith('.md') || isPicture(file)) return file
-  return statSync(join(root, file)).isDirectory() ? `source/${file}/index.md` : `source/${file}.md`
+  if (isPage(file) || isPicture(file)) return file
+  if (statSync(join(root, file)).isDirectory()) return `source/${file}/index.md`
+  // The site has no files whose names begin with a dot.
+  return `source/${file.replace(/(?<=^|\/)\.(?=[^/]+$)/u, '')}.md`
 }
+
+const pagePatterns = ['*.md', 'docs/**/*.md', 'examples/**/README.md', 'packages/*/README.md', 'apps/*/README.md']
+
+/** Whether a file of the repository is a page. Others are shown as they are where a page links to them. */
+const isPage = (file: string): boolean => pagePatterns.some((pattern) => matchesGlob(file, pattern))
 
 const isPicture = (file: string): boolean => ['.svg', '.png'].includes(extname(file))
 
@@ -61,13 +69,10 @@ function outsideCode(text: string, change: (part: string) => string): string {
  * @param folder where they are written.
  */
 export function writePages(folder: string): readonly Page[] {
-  const files = globSync(
-    ['*.md', 'docs/**/*.md', 'examples/**/README.md', 'packages/*/README.md', 'apps/*/README.md'],
-    {
-      cwd: root,
-      exclude: (path) => path.includes('node_modules') || path === join('docs', 'site'),
-    },
-  ).toSorted((a, b) => a.localeCompare(b))
+  const files = globSync(pagePatterns, {
+    cwd: root,
+    exclude: (path) => path.includes('node_modules') || path === join('docs', 'site'),
+  }).toSorted((a, b) => a.localeCompare(b))
   const code = new Set<string>()
   const write = (path: string, text: string): void => {
     const place = join(folder, path)

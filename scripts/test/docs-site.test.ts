@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -36,6 +36,17 @@ describe('the site has', () => {
     const page = readFileSync(join(folder, 'guide/problems.md'), 'utf8')
     expect(page).toContain('](../source/examples/stopped-mail.ts.md)')
     expect(page).toContain('](../examples/index.md)')
+  })
+
+  test('a page for each file that one of them links to, whose name is not hidden', () => {
+    const missing = globSync('**/*.md', { cwd: folder }).flatMap((path) => {
+      const text = readFileSync(join(folder, path), 'utf8').replaceAll(/^(`{3,}).*?^\1/gmsu, '')
+      const targets = [...text.matchAll(/\]\((?!\w+:)([^)#\s]+\.md)/gu)].map(([, target = '']) =>
+        join(dirname(path), target),
+      )
+      return targets.filter((target) => basename(target).startsWith('.') || !existsSync(join(folder, target)))
+    })
+    expect(missing).toEqual([])
   })
 
   test('a list for models, with the first sentence of each page', () => {
