@@ -127,6 +127,8 @@ test('a fork continues with a policy and instructions that the file of its agent
   expect(denied.err).toContain('refund is not allowed with these arguments')
   expect(unknown.code).not.toBe(0)
   expect(unknown.err).toContain('The fork has the policy "none", which this process does not offer.')
+  const beyond = await place.provost('fork', 'later', '--at', '999999')
+  expect(beyond).toMatchObject({ code: 1, out: '', err: expect.stringContaining(`forkSession got 999999 as "at"`) })
   const both = await place.provost(...fork, '--prompt', 'brief', '--prompt-text', 'Answer in verse.')
   expect(both.code).toBe(1)
   expect(both.err).toContain('of forkSession have ')

@@ -154,13 +154,22 @@ function endOf(
   sessionId: string,
   { at, unfinished }: { readonly at: string | number | undefined; readonly unfinished: UnfinishedTurn },
 ): number {
+  if (typeof at === 'number' && !(Number.isInteger(at) && at >= 1 && at <= entries.length)) {
+    throw new ProvostError(
+      'invalid-option',
+      `forkSession got ${at} as "at"; session ${shown(sessionId)} has entries 1 to ${entries.length}.`,
+      {
+        hint: 'Pass the offset of one of its entries, or leave "at" out for its end.',
+      },
+    )
+  }
   if (unfinished === 'leave-out') return endOfTurn(entries, sessionId, at)
   if (typeof at === 'string') {
     throw new ProvostError('invalid-option', `forkSession got "unfinished" with the message ${shown(at)} as "at".`, {
       hint: 'Pass the offset of an entry as "at".',
     })
   }
-  return Math.min(at ?? entries.length, entries.length)
+  return at ?? entries.length
 }
 
 /** Returns the number of entries up to the end of the turn that holds a message. */
