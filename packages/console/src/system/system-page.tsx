@@ -64,10 +64,11 @@ function Process({ process, store }: SystemAnswer): ReactNode {
   const facts: readonly (readonly [string, ReactNode])[] = [
     ['Runs here', count(process.running.length)],
     ['Room for', `${count(process.room)} more`],
-    ['Engine', process.engine],
+    ['Runs are woken by', process.engine === 'none' ? 'the store' : process.engine],
     ['Started', <Ago key="started" at={process.startedAt} />],
     ['Open consoles', count(process.feeds)],
-    ['Store', `${store.kind}, summaries ${store.summaries}`],
+    ['Store', store.kind === 'process' ? 'in this process' : store.kind],
+    ['Summaries', store.summaries === 'stored' ? 'in the store' : 'in memory'],
   ]
   return (
     <section aria-label="This process">
