@@ -24,6 +24,18 @@ export const sessionViews: readonly [SessionView, ...SessionView[]] = [
     component: lazy(async () => ({ default: (await import('./travel/travel.tsx')).Travel })),
   },
   {
+    ...{ id: 'context', name: 'Context', key: 'c' },
+    component: lazy(async () => ({ default: (await import('./context/context.tsx')).Context })),
+  },
+  {
+    ...{ id: 'scripts', name: 'Scripts', key: 's' },
+    component: lazy(async () => ({ default: (await import('./scripts/scripts.tsx')).Scripts })),
+  },
+  {
+    ...{ id: 'memory', name: 'Memory', key: 'm' },
+    component: lazy(async () => ({ default: (await import('./memory/memories.tsx')).Memories })),
+  },
+  {
     ...{ id: 'log', name: 'Log', key: 'r' },
     component: lazy(async () => ({ default: (await import('./raw/raw-log.tsx')).RawLog })),
   },

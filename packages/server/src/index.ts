@@ -1,4 +1,5 @@
 export type { ChatOptions } from './options/chat-options.ts'
+export type { ConsoleMemory, ConsoleMemoryItem } from './options/console-memory.ts'
 export type { ConsoleOptions, ConsolePage } from './options/console-options.ts'
 export type { ExecuteComplete } from './sessions/completion.ts'
 export type { Limits } from './options/limits.ts'

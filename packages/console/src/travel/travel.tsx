@@ -1,5 +1,5 @@
 import type { StateAnswer } from '@provost/server/console'
-import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useRef } from 'react'
@@ -15,20 +15,12 @@ import { brief, count, dollars } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
 import type { SessionViewProps } from '../sessions/session-view.ts'
-import { consoleApi } from '../wire/console-api.ts'
 import { Compare } from './compare.tsx'
 import { ForkForm } from './fork-form.tsx'
 import { OverrideWords } from './override-words.tsx'
+import { stateQuery } from './state-query.ts'
 
 import './travel.css'
-
-const stateQuery = (id: string, log: string, at: number) =>
-  queryOptions({
-    // The state at an entry never changes.
-    queryKey: ['state', id, log, at] as const,
-    queryFn: ({ signal }) => consoleApi.state(id, { log, at }, signal),
-    placeholderData: keepPreviousData,
-  })
 
 /** The state of a session at any entry, forks from there, and the comparison with a fork. */
 export function Travel({ sessionId, session }: SessionViewProps): ReactNode {

@@ -5,9 +5,11 @@ import type {
   ConsoleWaitsAnswer,
   CostAnswer,
   EntriesAnswer,
+  ForgetAnswer,
   ForkAnswer,
   ImportAnswer,
   IndexAnswer,
+  MemoriesAnswer,
   PolicyAnswer,
   ReplayAnswer,
   RulesAnswer,
@@ -118,6 +120,9 @@ export const consoleApi = {
   compare: (query: { readonly a: string; readonly b: string }, signal?: Signal) =>
     askJson<CompareAnswer>(`${root}/compare`, { signal, query }),
   replay: (id: string) => askJson<ReplayAnswer>(`${of(id)}/replay`, { body: {} }),
+  memories: (id: string, signal?: Signal) => askJson<MemoriesAnswer>(`${of(id)}/memories`, { signal }),
+  forget: (id: string, body: { readonly memory: string; readonly id: string }) =>
+    askJson<ForgetAnswer>(`${of(id)}/memories/forget`, { body }),
   fork: (id: string, body: ForkRequest) => askJson<ForkAnswer>(`${of(id)}/fork`, { body }),
   /** The export as JSON lines; for readers outside, without what they must not see. */
   export: async (id: string, query: { readonly for?: 'outside' | undefined } = {}, signal?: Signal) =>

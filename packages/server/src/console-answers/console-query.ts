@@ -201,3 +201,14 @@ export const whatIfBody: z.ZodType<{ sessions: string[]; policy: EditedPolicy }>
     onViolation: z.enum(['ask', 'deny']).optional().describe('`deny` turns questions of rules into denials.'),
   }),
 })
+
+/** An item to forget. */
+interface ForgetBody {
+  memory: string
+  id: string
+}
+
+export const forgetBody: z.ZodType<ForgetBody> = z.strictObject({
+  memory: z.string().min(1).max(200).describe('The name of the memory in `memories` of the server.'),
+  id: z.string().min(1).max(500),
+})

@@ -28,7 +28,7 @@ export interface ConsoleAccess {
     principal: Principal,
     id: string,
     least?: ConsoleRole,
-    kind?: 'read' | 'fork' | 'export',
+    kind?: 'read' | 'fork' | 'export' | 'forget',
   ): Promise<ReadSession>
   /** Whether a principal may read the session of a requester. */
   mayRead(principal: Principal, role: HeldRole, sessionId: string, requester: string | undefined): Promise<boolean>

@@ -14,7 +14,7 @@ const sameMs = 60_000
 /** What an operator did with a session as a whole. */
 interface ConsoleAct {
   readonly principal: Principal
-  readonly rule: 'console-export' | 'console-import' | 'console-replay' | 'console-what-if'
+  readonly rule: 'console-export' | 'console-import' | 'console-replay' | 'console-what-if' | 'console-forget'
   readonly agent: string
   readonly evidence: Json
 }

@@ -3,6 +3,7 @@ import type { Effect, Json, MaybePromise, Principal, RunChange } from '@provost/
 
 import type { ApprovalOptions, OperatorGrant, OperatorRole, Via } from './approval-options.ts'
 import type { ChatOptions } from './chat-options.ts'
+import type { ConsoleMemory } from './console-memory.ts'
 import type { ConsoleOptions } from './console-options.ts'
 import type { Limits } from './limits.ts'
 import type { RequestOptions } from './request-options.ts'
@@ -12,7 +13,7 @@ import type { WorkOptions } from './work-options.ts'
 export type Action =
   | { readonly kind: 'run' | 'list' | 'waits' | 'import' | 'system'; readonly agent?: string }
   | {
-      readonly kind: 'read' | 'send' | 'abort' | 'delete' | 'export' | 'release' | 'compensate' | 'fork'
+      readonly kind: 'read' | 'send' | 'abort' | 'delete' | 'export' | 'release' | 'compensate' | 'fork' | 'forget'
       readonly sessionId: string
       /** Principal of the session; absent if it is the one that sends the request. */
       readonly requester?: Principal
@@ -102,6 +103,14 @@ export interface ServerOptions extends WorkOptions {
    * Default false.
    */
   readonly console?: boolean | ConsoleOptions
+  /**
+   * Memories of the agents, by the names that operators see: the console shows what a session may recall, and operators of
+   * the role `operate` forget it. Default none.
+   *
+   * @example
+   * createServer({ agents, store, console: true, memories: { notes } })
+   */
+  readonly memories?: Readonly<Record<string, ConsoleMemory>>
   readonly limits?: Partial<Limits>
   /**
    * Names of providers whose `providerOptions` a client's history may carry: `['anthropic']`. They reach the provider

@@ -36,6 +36,7 @@ const serverKeys = {
   publicUrl: true,
   chat: true,
   console: true,
+  memories: true,
   limits: true,
   onError: true,
   ...workKeys,
@@ -129,6 +130,18 @@ function checkConsole({ console: given, authenticate }: ServerOptions): void {
   })
 }
 
+function checkMemories({ memories }: ServerOptions): void {
+  if (memories === undefined) return
+  const isNamed = isRecord(memories) && !Array.isArray(memories)
+  for (const [name, memory] of Object.entries(isNamed ? memories : { '': memories })) {
+    const methods: readonly string[] = ['list', 'explain', 'forget']
+    if (isNamed && isRecord(memory) && methods.every((method) => typeof memory[method] === 'function')) continue
+    throw new ProvostError('invalid-option', `"memories" of createServer has no memory ${JSON.stringify(name)}.`, {
+      hint: 'Write memories: { name: memory }, with what memory() of @provost/memory returns.',
+    })
+  }
+}
+
 const approvalKeys = { by: true, mayEdit: true, peers: true } satisfies KnownKeys<ApprovalOptions>
 
 /** @throws ProvostError `unknown-option`, `invalid-option`, `invalid-options` */
@@ -138,6 +151,7 @@ export function checkServerOptions(options: ServerOptions): void {
   checkWork(options, 'createServer')
   checkChat(options)
   checkConsole(options)
+  checkMemories(options)
   checkOptions(options.limits, limitKeys, '"limits" of createServer')
   checkNumbers({ ...options.limits }, 'createServer')
 }

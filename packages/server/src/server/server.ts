@@ -17,6 +17,7 @@ import { chatOperation } from '../chat/chat-operation.ts'
 import { chatRoutes } from '../chat/chat-routes.ts'
 import { completionOperation } from '../completions/completion-operation.ts'
 import { modelRoutes } from '../completions/model-routes.ts'
+import { memoryOperations } from '../console-memory/memory-operations.ts'
 import { consoleOperations } from '../console/console-operations.ts'
 import { createConnections } from '../http/connections.ts'
 import { HttpError, errorResponse, isInternal } from '../http/http-error.ts'
@@ -131,6 +132,7 @@ export function createServer(options: ServerOptions): Server {
     completionOperation(setup),
     ...modelRoutes(setup),
     ...consoleOperations(setup, authorize !== undefined),
+    ...memoryOperations(setup, options.memories ?? {}, authorize !== undefined),
   ]
   const open: readonly Operation[] = [
     operation({

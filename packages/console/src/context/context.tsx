@@ -1,0 +1,205 @@
+import type { StateAnswer } from '@provost/server/console'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useMemo } from 'react'
+
+import { useEntry } from '../entries/entry-query.ts'
+import type { IndexEntry, SessionIndex } from '../entries/indexed-log.ts'
+import { useIndex } from '../entries/session-index.ts'
+import { SplitList } from '../entries/split-list.tsx'
+import { Icon } from '../look/icon.tsx'
+import { brief, count, duration } from '../look/measures.ts'
+import { Empty, Failure, Loading } from '../look/states.tsx'
+import { Words } from '../look/words.tsx'
+import type { SessionViewProps } from '../sessions/session-view.ts'
+import { stateQuery } from '../travel/state-query.ts'
+import { contextSteps } from './context-step.ts'
+import type { ContextStep } from './context-step.ts'
+import { SentMessages } from './sent-messages.tsx'
+
+import './context.css'
+
+/** What the model received at each step, and what compactions made of it. */
+export function Context({ sessionId }: SessionViewProps): ReactNode {
+  const { data, error, isPending } = useIndex(sessionId)
+  if (isPending) return <Loading />
+  if (!data) return <Failure error={error} />
+  return <ContextIn sessionId={sessionId} index={data} />
+}
+
+function ContextIn({ sessionId, index }: { readonly sessionId: string; readonly index: SessionIndex }): ReactNode {
+  const steps = useMemo(() => contextSteps(index), [index])
+  const search = useSearch({ from: '/sessions/$id/$view' })
+  const navigate = useNavigate({ from: '/sessions/$id/$view' })
+  if (steps.length === 0) return <Empty title="No model has received anything in this session yet." />
+  const wanted = steps.findIndex(
+    ({ entry }) => entry.offset === search.entry && entry.log === (search.log ?? sessionId),
+  )
+  const at = wanted < 0 ? steps.length - 1 : wanted
+  const step = steps[at]
+  const select = (to: number): void => {
+    const { entry } = steps[to] ?? {}
+    if (!entry) return
+    const place = { log: entry.log === sessionId ? undefined : entry.log, entry: entry.offset }
+    void navigate({ search: { ...search, ...place }, replace: true })
+  }
+  return (
+    <div className="split">
+      <SplitList
+        title="Steps"
+        at={at}
+        onSelect={select}
+        rows={steps.map((one) => ({
+          key: `${one.entry.log} ${one.entry.offset}`,
+          agent: one.entry.agent,
+          content: <StepRow step={one} />,
+        }))}
+      />
+      {step?.kind === 'step' && <Received key={step.entry.offset} sessionId={sessionId} step={step} />}
+      {step?.kind === 'view' && <Changed key={step.entry.offset} sessionId={sessionId} entry={step.entry} />}
+    </div>
+  )
+}
+
+const changes: Readonly<Record<string, string>> = {
+  compaction: 'Compaction',
+  edit: 'Edit of the history',
+  reset: 'Reset of the history',
+}
+
+function StepRow({ step: { kind, entry, tokensIn } }: { readonly step: ContextStep }): ReactNode {
+  return (
+    <>
+      <span>
+        <Icon name={kind === 'view' ? 'fold' : 'step'} />{' '}
+        {kind === 'view' ? (changes[entry.op] ?? entry.op) : `Step ${count(entry.step)}`}
+        {tokensIn !== undefined && `, ${brief(tokensIn)} tokens`}
+      </span>
+      <span className="dim">
+        <Words limit={60}>{entry.agent}</Words>, entry {count(entry.offset)}
+      </span>
+    </>
+  )
+}
+
+/** The messages of one request to the model. */
+function Received({ sessionId, step }: { readonly sessionId: string; readonly step: ContextStep }): ReactNode {
+  const { entry, tokensIn } = step
+  // The answer itself is the entry.
+  const { data, error, isPending } = useQuery(stateQuery(sessionId, entry.log, Math.max(1, entry.offset - 1)))
+  return (
+    <section className="split-detail" tabIndex={0} aria-label="What the model received">
+      <h2>What the model received for step {count(entry.step)}</h2>
+      {isPending && <Loading rows={4} />}
+      {error && <Failure error={error} />}
+      {data && (
+        <>
+          <p className="split-facts dim">
+            <span>{count(data.earlier + data.view.length)} messages</span>
+            {tokensIn !== undefined && <span>{brief(tokensIn)} tokens in all, as the provider counted them</span>}
+          </p>
+          <p className="dim">
+            The instructions and tools of the agent come first. The log has their hashes, not their text
+            {data.overrides?.promptText === undefined ? '.' : ', except for the instructions of this fork.'}
+          </p>
+          {data.earlier > 0 && <p className="dim">{count(data.earlier)} messages before these.</p>}
+          <SentMessages sessionId={sessionId} log={entry.log} at={data.at} messages={data.view} />
+        </>
+      )}
+    </section>
+  )
+}
+
+/** The history before and after a compaction or an edit. */
+function Changed({ sessionId, entry }: { readonly sessionId: string; readonly entry: IndexEntry }): ReactNode {
+  const { log, offset } = entry
+  const before = useQuery(stateQuery(sessionId, log, Math.max(1, offset - 1)))
+  const after = useQuery(stateQuery(sessionId, log, offset))
+  const body = useEntry({ sessionId, log, offset })
+  const error = before.error ?? after.error ?? body.error
+  const [old, now] = [before.data, after.data]
+  return (
+    <section className="split-detail" tabIndex={0} aria-label="Change of the history">
+      <h2>{changes[entry.op] ?? entry.op}</h2>
+      {error && <Failure error={error} />}
+      {(!old || !now) && !error && <Loading rows={4} />}
+      {old && now && (
+        <>
+          <Sizes compacted={body.data?.entry['compacted']} before={old} after={now} />
+          <div className="context-sides">
+            <section aria-label="Before">
+              <h3>Replaced: {count(without(old, now).length)} messages</h3>
+              <SentMessages sessionId={sessionId} log={log} at={old.at} messages={without(old, now)} />
+            </section>
+            <section aria-label="After">
+              <h3>In their place: {count(without(now, old).length)}</h3>
+              <SentMessages sessionId={sessionId} log={log} at={now.at} messages={without(now, old)} />
+              <details>
+                <summary>Kept: {count(now.view.length - without(now, old).length)} messages</summary>
+                <SentMessages
+                  sessionId={sessionId}
+                  log={log}
+                  at={now.at}
+                  messages={now.view.filter(({ id }) => old.view.some((one) => one.id === id))}
+                />
+              </details>
+            </section>
+          </div>
+        </>
+      )}
+    </section>
+  )
+}
+
+function without({ view }: StateAnswer, other: StateAnswer): StateAnswer['view'] {
+  const known = new Set(other.view.map(({ id }) => id))
+  return view.filter(({ id }) => !known.has(id))
+}
+
+function Sizes({
+  compacted,
+  before,
+  after,
+}: {
+  readonly compacted: unknown
+  readonly before: StateAnswer
+  readonly after: StateAnswer
+}): ReactNode {
+  const sum = (state: StateAnswer): number => state.earlier + state.view.length
+  const tokens = tokensIn(compacted)
+  return (
+    <p className="split-facts">
+      <span>
+        {count(sum(before))} messages before, {count(sum(after))} after
+      </span>
+      {tokens && (
+        <>
+          <span>
+            about {brief(tokens.beforeTokens)} tokens before, {brief(tokens.afterTokens)} after
+          </span>
+          <span>the summary has {brief(tokens.summaryTokens)}</span>
+          <span>{duration(tokens.durationMs)}</span>
+        </>
+      )}
+    </p>
+  )
+}
+
+interface Tokens {
+  readonly beforeTokens: number
+  readonly afterTokens: number
+  readonly summaryTokens: number
+  readonly durationMs: number
+}
+
+function tokensIn(value: unknown): Tokens | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const number = (name: keyof Tokens): number => Number(Reflect.get(value, name)) || 0
+  return {
+    beforeTokens: number('beforeTokens'),
+    afterTokens: number('afterTokens'),
+    summaryTokens: number('summaryTokens'),
+    durationMs: number('durationMs'),
+  }
+}

@@ -1,0 +1,71 @@
+import type { StateAnswer } from '@provost/server/console'
+import type { ReactNode } from 'react'
+
+import { ValueView } from '../entries/value-view.tsx'
+import { LabelChips } from '../look/label-chips.tsx'
+import { brief } from '../look/measures.ts'
+import { Words } from '../look/words.tsx'
+
+/** Messages as a model received them, each with its share of the text. */
+export function SentMessages({
+  sessionId,
+  log,
+  at,
+  messages,
+}: {
+  readonly sessionId: string
+  readonly log: string
+  readonly at: number
+  readonly messages: StateAnswer['view']
+}): ReactNode {
+  const sizes = messages.map(({ content }) => JSON.stringify(content).length)
+  const all = Math.max(
+    1,
+    sizes.reduce((sum, size) => sum + size, 0),
+  )
+  if (messages.length === 0) return <p className="dim">None.</p>
+  return (
+    <ol className="sent">
+      {messages.map(({ id, role, agent, label, content }, n) => (
+        <li key={id}>
+          <p className="dim split-facts">
+            <strong>{role}</strong>
+            {agent !== undefined && <Words limit={60}>{agent}</Words>}
+            <LabelChips label={label} />
+            <span>
+              {brief(sizes[n] ?? 0)} characters, {Math.round(((sizes[n] ?? 0) / all) * 100)} %
+            </span>
+          </p>
+          {content.map((part, place) => (
+            <SentPart key={place} sessionId={sessionId} log={log} at={at} part={part} />
+          ))}
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function SentPart({
+  sessionId,
+  log,
+  at,
+  part,
+}: {
+  readonly sessionId: string
+  readonly log: string
+  readonly at: number
+  readonly part: StateAnswer['view'][number]['content'][number]
+}): ReactNode {
+  const { type, text, toolName, input, output } = part
+  // A message of the view is not at an entry of its own, so its words cannot be traced from here.
+  const place = { sessionId, log, offset: at }
+  if (typeof text === 'string') return <ValueView place={place} pointer="" value={text} cut={[]} />
+  return (
+    <div>
+      <span className="dim">
+        {type} <Words limit={60}>{toolName ?? ''}</Words>
+      </span>
+      <ValueView place={place} pointer="" value={input ?? output ?? part} cut={[]} />
+    </div>
+  )
+}
