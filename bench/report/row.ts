@@ -40,6 +40,8 @@ export type Effort = 'full' | 'short' | 'quick'
 
 export interface BenchPlan {
   readonly effort: Effort
+  /** Whether the runtimes that only benches need take part. */
+  readonly peers: boolean
   progress(text: string): void
 }
 
