@@ -140,7 +140,8 @@ describe.for(Object.entries(ways))('a run led by %s', ([, way]) => {
       expect(appends * strides[death]).toBeGreaterThan(12)
     },
   )
-  test('whose drivers die again and again gets there all the same', async () => {
+  test('whose drivers die again and again gets there all the same', async ({ skip }) => {
+    skip(every > 1, 'in full runs')
     const lives = fc.array(fc.tuple(fc.nat(6), fc.constantFrom<Death>('unanswered', 'unwritten', 'refused')), {
       maxLength: 10,
     })
@@ -151,7 +152,7 @@ describe.for(Object.entries(ways))('a run led by %s', ([, way]) => {
         expect(await finish(world, way)).toMatchObject({ status: 'completed', output: { done: true } })
         expect([...world.effects.values()].map(({ keys }) => keys.length)).toEqual(Array(way.effects).fill(1))
       }),
-      { numRuns: every === 1 ? 16 : 2 },
+      { numRuns: 16 },
     )
   })
 })
