@@ -24,7 +24,6 @@ Options:
   --only NAME,…   only these; a table on stdout, no page
   --short         fewer samples
   --quick         just enough to see that each bench runs, in under a minute; installs and writes nothing
-  --peers         with --quick: the peers too, which takes two
   --write         with --only: replaces these sections of the page, and keeps the others
   --json          one JSON object on stdout, nothing else; no page
   --render        writes the page again from docs/benchmarks.json
@@ -39,7 +38,6 @@ const resultsFile = `${docs}/benchmarks.json`
 
 interface Options {
   readonly effort: Effort
-  readonly peers: boolean
   readonly chosen: readonly Bench[]
   readonly all: boolean
   readonly write: boolean
@@ -55,7 +53,6 @@ function readArguments(): Options {
       only: { type: 'string' },
       short: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
-      peers: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       render: { type: 'boolean', default: false },
@@ -69,24 +66,15 @@ function readArguments(): Options {
   const effort = quick ? 'quick' : short ? 'short' : 'full'
   const chosen = names ? benches.filter(({ name }) => names.includes(name)) : benches
   if (quick && write) throw new TypeError('--quick measures too little for --write.')
-  return {
-    effort,
-    peers: values.peers || !quick,
-    chosen,
-    all: names === undefined,
-    write,
-    json,
-    render,
-    help: values.help,
-  }
+  return { effort, chosen, all: names === undefined, write, json, render, help: values.help }
 }
 
 function progress(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
-async function runHere({ name, title, about, run }: Bench, { effort, peers }: Options): Promise<Section> {
-  const plan: BenchPlan = { effort, peers, progress: (text) => progress(`${name}: ${text}`) }
+async function runHere({ name, title, about, run }: Bench, effort: Effort): Promise<Section> {
+  const plan: BenchPlan = { effort, progress: (text) => progress(`${name}: ${text}`) }
   const [start, conditions] = [performance.now(), describeConditions(new Date())]
   const rows = await run(plan)
   const seconds = Math.round((performance.now() - start) / 1_000)
@@ -135,24 +123,14 @@ function writePage(results: Results): void {
   progress('Written: docs/benchmarks.md, docs/pictures/benchmarks and the table of README.md.')
 }
 
-/** @param save receives what is there after each bench, so that a run that is ended keeps what it has. */
-async function measure(options: Options, save: (results: Results) => void): Promise<Results> {
-  const { effort, chosen } = options
+async function measure({ effort, chosen }: Options): Promise<Results> {
   const sections: Section[] = []
-  const results = (): Results => ({ bench: 'all', machine: describeMachine(), sections })
   for (const [n, bench] of chosen.entries()) {
     progress(`\n${n + 1}/${chosen.length} ${bench.name}`)
     const apart = effort !== 'quick' && chosen.length > 1
-    try {
-      sections.push(await (apart ? runApart(bench, effort) : runHere(bench, options)))
-      save(results())
-    } catch (error) {
-      // The others count all the same.
-      progress(`${bench.name} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
-      process.exitCode = 1
-    }
+    sections.push(await (apart ? runApart(bench, effort) : runHere(bench, effort)))
   }
-  return results()
+  return { bench: 'all', machine: describeMachine(), sections }
 }
 
 function readResults(): Results | undefined {
@@ -172,27 +150,21 @@ async function main(options: Options): Promise<void> {
     if (!known) throw new Error('There is no docs/benchmarks.json.')
     return writePage(known)
   }
-  const writes = !options.json && options.effort !== 'quick' && (options.all || options.write) && !process.send
-  const earlier = writes ? readResults() : undefined
-  const save = (measured: Results): void => {
-    if (writes) writeFileSync(resultsFile, `${JSON.stringify(mergedInto(earlier, measured), fiveDigits, 2)}\n`)
-  }
-  const results = await measure(options, save)
+  const results = await measure(options)
   const [only] = results.sections
   // The process that started this one writes the page.
-  if (process.send) {
-    if (only) await new Promise<void>((sent) => void process.send?.(only, undefined, undefined, () => sent()))
-    return
-  }
+  if (process.send && only) return void process.send(only)
   if (options.json) process.stdout.write(`${JSON.stringify(results)}\n`)
   else process.stdout.write(`${results.sections.map(({ rows }) => tableOf(rows)).join('\n')}\n`)
-  const written = writes && results.sections.length > 0 ? readResults() : undefined
-  if (written) writePage(written)
-}
-
-/** More than any figure has. */
-function fiveDigits(_: string, value: unknown): unknown {
-  return typeof value === 'number' ? Number(value.toPrecision(5)) : value
+  if (options.json || options.effort === 'quick' || (!options.all && !options.write)) return
+  const whole = options.all ? results : mergedInto(readResults(), results)
+  // Five digits are more than any of them has.
+  const short = (_: string, value: unknown): unknown =>
+    typeof value === 'number' ? Number(value.toPrecision(5)) : value
+  const written = JSON.stringify(whole, short, 2)
+  writeFileSync(resultsFile, `${written}\n`)
+  // From what can be read again, so that --render writes the same.
+  writePage(JSON.parse(written))
 }
 
 let options: Options | undefined

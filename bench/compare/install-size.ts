@@ -47,7 +47,7 @@ export const installSize: Bench = {
   about:
     'Files of a package and of everything that npm installs with it, each once. Of Provost, what would be published. Provost, the AI SDK and LangGraph.js need the package of a provider beside it; pi, OpenAI Agents and Mastra bring theirs.',
   async run(plan) {
-    const setups = plan.peers ? [provost, ai, ...(installPeers() ? others : [])] : [ai]
+    const setups = plan.effort === 'quick' ? [ai] : [provost, ai, ...(installPeers() ? others : [])]
     const found = setups.map(({ name, side, packages, from }) => {
       const folders = packages.map((wanted) => {
         const folder = findPackage(wanted, from)

@@ -44,10 +44,7 @@ export const memorySearch: Bench = {
         { items: 10_000, queries: 50, embeddings: false },
         { items: 10_000, queries: 20, embeddings: true },
       ],
-      quick: [
-        { items: 50, queries: 5, embeddings: false },
-        { items: 50, queries: 5, embeddings: true },
-      ],
+      quick: [{ items: 50, queries: 5, embeddings: false }],
     })
     const rows = []
     for (const { items, queries, embeddings } of sizes) {

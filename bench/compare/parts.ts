@@ -38,8 +38,9 @@ export const sandbox: Bench = {
   about:
     'Scripts that call tools, by the clock, in turns. All contenders are warm except in the first row. A fresh worker has no sandbox at all: it is a thread of Node for each script.',
   async run(plan) {
-    const contenders = plan.peers ? [provostScripts(1), aiSdk(), freshWorker()] : [provostScripts(1)]
-    const only = plan.effort === 'quick' ? [] : Object.keys(scriptTitles)
+    const quick = plan.effort === 'quick'
+    const contenders = quick ? [provostScripts(1)] : [provostScripts(1), aiSdk(), freshWorker()]
+    const only = quick ? [] : Object.keys(scriptTitles)
     const { samples } = await measureScripts(contenders, of(plan, { full: 9, short: 3, quick: 1 }), only)
     const sideOf = (name: string): Side => (name === 'provost' ? 'ours' : name === 'fresh worker' ? 'bound' : 'peer')
     return Object.entries(scriptTitles).flatMap(([key, [group, unit]]) => {

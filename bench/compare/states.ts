@@ -14,7 +14,7 @@ const [toHundred, toTwoThousand, toTwentyThousand] = [9, 190, 1_800]
 
 function subjectsOf(plan: BenchPlan, ours: readonly Subject[], peers: readonly Subject[]): readonly Subject[] {
   const all: readonly Subject[] = [...ours, 'ai']
-  return plan.peers && installPeers() ? [...all, ...peers] : all
+  return plan.effort === 'quick' || !installPeers() ? all : [...all, ...peers]
 }
 
 /** Values by subject, in the order in which they come. */
@@ -124,7 +124,7 @@ export const startUp: Bench = {
     const clock = new Taken()
     const memory = new Taken()
     const rounds = of(plan, { full: 7, short: 3, quick: 1 })
-    await inTurns(plan.peers ? subjects : ['ai'], rounds, async (subject, round) => {
+    await inTurns(plan.effort === 'quick' ? subjects.slice(-1) : subjects, rounds, async (subject, round) => {
       plan.progress(`import ${round + 1}/${rounds} ${subject}`)
       const { imported } = await startFresh(plan, subject)
       cpu.add(subject, imported.cpuMs)

@@ -19,7 +19,7 @@ export const tracing: Bench = {
     'Ten steps with spans in batches to a collector over OTLP/HTTP, and without. Each row runs in a process of its own, in turns. The cost of writing the batches is counted, that of the collector is not.',
   async run(plan) {
     const names: readonly RowName[] =
-      plan.peers && installPeers()
+      plan.effort !== 'quick' && installPeers()
         ? ['provost', 'spans', 'the SDK alone', 'AI SDK', 'AI SDK, spans']
         : ['provost', 'spans']
     const sizes = of(plan, {

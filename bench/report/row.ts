@@ -40,8 +40,6 @@ export type Effort = 'full' | 'short' | 'quick'
 
 export interface BenchPlan {
   readonly effort: Effort
-  /** Whether the runtimes that only benches need take part. */
-  readonly peers: boolean
   progress(text: string): void
 }
 

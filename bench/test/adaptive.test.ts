@@ -57,7 +57,7 @@ async function isSilent({ suite: suiteName, task: id, ...one }: Case): Promise<b
 describe('an attacker that adapts', () => {
   it('finds no more silent calls of any move than the figures allow', async () => {
     const results: TaskResult[] = []
-    for (const suite of full ? ownSuites : ownSuites.slice(0, 1))
+    for (const suite of ownSuites)
       for (const task of full ? suite.user_tasks : suite.user_tasks.slice(0, 1)) {
         const options = { policy, budget: 10_000, length: 1, moves: new Set(moves), preparations }
         const result = await search(task, suite, options)
@@ -73,7 +73,7 @@ describe('an attacker that adapts', () => {
   it('is noticed in each case that the figures list as noticed', async () => {
     const silent: string[] = []
     const noticed = limits.cases.filter((one) => one.noticed)
-    for (const one of full ? noticed : noticed.filter((_, at) => at % 15 === 0))
+    for (const one of full ? noticed : noticed.filter((_, at) => at % 5 === 0))
       if (await isSilent(one)) silent.push(JSON.stringify(one))
     expect(silent).toEqual([])
   })
@@ -85,8 +85,7 @@ describe('an attacker that adapts', () => {
     expect(noticed).toEqual([])
   })
 
-  it('succeeds with every move if the policy only observes', async ({ skip }) => {
-    skip(!full, 'in full runs')
+  it('succeeds with every move if the policy only observes', async () => {
     const { suite, task } = taskOf('shop', 'refund-part')
     const reached = new Set<string>()
     for (const goal of goalsOf(task, suite, new Set(moves)))

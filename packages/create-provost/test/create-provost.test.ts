@@ -72,8 +72,8 @@ describe.concurrent('a project', () => {
 
   test('may be in a deeper folder that does not exist yet, or in an empty one', async () => {
     mkdirSync(join(folder, 'empty'))
-    for (const name of some(['a/b/deep', 'empty'], 1))
-      expect(await create(name, '--template=script', '--no-install')).toMatchObject({ code: 0 })
+    if (full) expect(await create('empty', '--template=script', '--no-install')).toMatchObject({ code: 0 })
+    expect(await create('a/b/deep', '--template=script', '--no-install')).toMatchObject({ code: 0 })
     expect(manifest('a/b/deep').name).toBe('deep')
   })
 
@@ -163,12 +163,10 @@ test('Ctrl-C at a question creates nothing, and ends with exit code 130', async 
   expect(readdirSync(cwd)).toEqual([])
 })
 
-test('--help answers', async () => {
+test('--help and --version answer', async () => {
   expect(await create('--help')).toMatchObject({ code: 0, out: expect.stringContaining('--template') })
-})
-
-test.skipIf(!full)('--version answers', async () => {
-  expect(await create('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+  if (full)
+    expect(await create('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
 })
 
 // The templates themselves, in one process, whose packages are those of the workspace. A created project has the same code.

@@ -111,11 +111,7 @@ async function rowsOf(): Promise<string> {
   }
 }
 
-/** By default one store of each kind: files and PostgreSQL in full runs. */
-const full = process.env['PROVOST_TEST_FULL'] === '1'
-const tried = Object.keys(kinds).filter((kind) => full || kind === 'memoryStore' || kind === 'sqliteStore')
-
-describe.each(tried)('in %s', (kind) => {
+describe.each(Object.keys(kinds))('in %s', (kind) => {
   let folder: string
   let opened: SessionStore | undefined
   let memory: Memory | undefined

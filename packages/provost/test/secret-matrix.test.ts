@@ -54,29 +54,27 @@ interface Found {
 
 const sinks = ['events.txt', 'export.txt', 'lines.txt', 'log.txt', 'memory.db', 'spans.txt', 'stderr.txt', 'stream.txt']
 
-const stores = [
+test.for([
   ['SQLite', 'sqlite', 'sessions.db'],
   ['JSONL', 'jsonl', 'sessions'],
-] as const
-
-test.for(stores)('of more than a thousand planted secrets none stands in any sink, with %s', async (row, ctx) => {
-  const [, kind, stored] = row
-  if (kind !== 'sqlite' && !full) return ctx.skip('in full runs')
-  const kept = await found(kind, 'scrubs')
-  for (const sink of [...sinks, stored])
-    expect({ sink, kept: (kept.get(sink)?.bytes ?? 0) > 500 }).toEqual({ sink, kept: true })
-  expect([cells.length, places.length]).toEqual([1_108, 45])
-  expect([...kept].filter(([, { leaks }]) => leaks.length > 0)).toEqual([])
-})
-
-test.for(stores)('each of them would be found: some in every sink, with %s', async ([, kind, stored], ctx) => {
-  if (!full) return ctx.skip('in full runs')
-  const told = await found(kind, 'tells')
-  for (const sink of [...sinks, stored])
-    expect({ sink, told: (told.get(sink)?.leaks.length ?? 0) > 0 }).toEqual({ sink, told: true })
-  const seen = new Set([...told.values()].flatMap(({ leaks }) => leaks))
-  expect(cells.filter(({ id }) => !seen.has(id)).map(({ id }) => id)).toEqual([])
-})
+] as const)(
+  'of more than a thousand planted secrets none stands in any sink, with %s',
+  async ([, kind, stored], ctx) => {
+    if (kind !== 'sqlite' && !full) return ctx.skip('in full runs')
+    // That each secret would be found is shown by a second process, in full runs.
+    const [told, kept] = await Promise.all([full ? found(kind, 'tells') : undefined, found(kind, 'scrubs')])
+    for (const sink of [...sinks, stored]) {
+      if (told) expect({ sink, told: (told.get(sink)?.leaks.length ?? 0) > 0 }).toEqual({ sink, told: true })
+      expect({ sink, kept: (kept.get(sink)?.bytes ?? 0) > 500 }).toEqual({ sink, kept: true })
+    }
+    if (told) {
+      const seen = new Set([...told.values()].flatMap(({ leaks }) => leaks))
+      expect(cells.filter(({ id }) => !seen.has(id)).map(({ id }) => id)).toEqual([])
+    }
+    expect([cells.length, places.length]).toEqual([1_108, 45])
+    expect([...kept].filter(([, { leaks }]) => leaks.length > 0)).toEqual([])
+  },
+)
 
 test('nor in what PostgreSQL has', async (ctx) => {
   if (!full) return ctx.skip('in full runs')

@@ -147,9 +147,7 @@ test('no more children run at a time than allowed', async () => {
   expect(all.map(({ output }) => output)).toEqual(children.map((_, n) => n))
 })
 
-test('a fan-out holds no more runs than are under way', async ({ skip }) => {
-  // It collects the garbage of all test files in this process.
-  skip(process.env['PROVOST_TEST_FULL'] !== '1', 'in full runs')
+test('a fan-out holds no more runs than are under way', async () => {
   setFlagsFromString('--expose-gc')
   const collectGarbage: unknown = runInNewContext('gc')
   const count = 48

@@ -462,7 +462,7 @@ describe('a compensation that is killed', () => {
   it.each([{ keyed: true }, { keyed: false }])(
     'is continued by another process at any moment, and undoes each effect once ($keyed)',
     async ({ keyed }) => {
-      const every = process.env['PROVOST_TEST_FULL'] === '1' ? 1 : 7
+      const every = process.env['PROVOST_TEST_FULL'] === '1' ? 1 : 3
       const ends: object[] = []
       for (let at = 1; ; at += every) {
         const end = await killedAt(at, keyed)

@@ -254,10 +254,8 @@ describe('the time of a hook', () => {
   })
 })
 
-test.runIf(process.env['PROVOST_TEST_FULL'] === '1')(
-  'a script with nothing else to do waits for the time-out and gets its result',
-  () => {
-    const script = `
+test('a script with nothing else to do waits for the time-out and gets its result', () => {
+  const script = `
     import { createAgent } from '@provost/agent'
     import { defineExtension } from '@provost/core'
     import { scriptedModel } from '@provost/testing'
@@ -267,7 +265,6 @@ test.runIf(process.env['PROVOST_TEST_FULL'] === '1')(
     const model = scriptedModel([{ toolCalls: [{ name: 'pay', input: {} }] }, { text: 'done' }])
     const agent = createAgent({ name: 'a', model, tools: [pay], extensions: [slow], hookTimeoutMs: 50 })
     console.log((await agent.run('go')).text)`
-    const args = ['--conditions=@provost/source', '--input-type=module', '--eval', script]
-    expect(execFileSync(process.execPath, args, { encoding: 'utf8', cwd: import.meta.dirname })).toBe('done\n')
-  },
-)
+  const args = ['--conditions=@provost/source', '--input-type=module', '--eval', script]
+  expect(execFileSync(process.execPath, args, { encoding: 'utf8', cwd: import.meta.dirname })).toBe('done\n')
+})

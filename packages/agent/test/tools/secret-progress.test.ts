@@ -120,7 +120,7 @@ test('wherever a text is cut, what is told of it together is the text without th
         expect(told.replaceAll(shown, '')).not.toMatch(/hunter2/)
       },
     ),
-    { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 500 : 15 },
+    { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 500 : 40 },
   )
 })
 

@@ -38,7 +38,7 @@ async function followed(source: string, read: Mail, acting = ['send']) {
   return { result, sends, asked: sends.some(({ asks }) => asks) || (!result.ok && result.error.isUntrusted === true) }
 }
 
-const programs = (numRuns: number) => ({ numRuns: full ? numRuns : 15 })
+const programs = (numRuns: number) => ({ numRuns: full ? numRuns : 40 })
 
 describe('a script whose values are followed', () => {
   it('returns what it returns otherwise, with labels at least as strict as those of an interpreter', async () => {

@@ -176,7 +176,7 @@ describe('the functions of the language', () => {
     const other = { ...mail, text: 'PAY 7 now', n: 2 }
     const leaks: string[] = []
     for (const [index, path] of all.entries()) {
-      if (!full && index % 75 !== 0) continue
+      if (!full && index % 25 !== 0) continue
       for (const use of uses(path)) {
         const source = `const mail = await tools.mail({})\nreturn ${use}`
         const one = await followed(source)

@@ -166,7 +166,7 @@ describe('the scrubber finds a secret in common encodings', () => {
         fc.pre(any.isWellFormed() && !/[\0\x80-\x9f]/.test(any))
         expect(knowing(any).scrub(`\n${written}\n`)).toContain('⟦secret:KEY⟧')
       }),
-      { numRuns: full ? 2_000 : 20 },
+      { numRuns: full ? 2_000 : 60 },
     )
   })
 })
@@ -215,7 +215,7 @@ test('an encoded text in pieces is scrubbed like the whole text, wherever it is 
       out += stream.end()
       expect(out).toBe(one.scrub(text))
     }),
-    { numRuns: full ? 5_000 : 60 },
+    { numRuns: full ? 5_000 : 200 },
   )
 })
 
@@ -255,7 +255,7 @@ describe('bytes with text in them', () => {
 test('a hostile text of one megabyte costs one scan', () => {
   const one = knowing()
   for (const part of ['\\', '%', '&', '\\u{', '&#', '&a', '%25', '\\\\u005c', 'hunter2', '⟦', '&amp;']) {
-    const text = part.repeat((full ? 1_000_000 : 100_000) / part.length)
+    const text = part.repeat(1_000_000 / part.length)
     expect(one.scrub(text)).toBe(text)
   }
 })

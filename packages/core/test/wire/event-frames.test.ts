@@ -68,7 +68,7 @@ describe('the frames of a stream', () => {
         const given = list.map(([event, its, id]) => ({ event, log: its, ...(id !== undefined && { id }) }))
         expect(through(given).events).toStrictEqual(numbered(given.map(({ event }) => event)))
       }),
-      { numRuns: full ? 500 : 20 },
+      { numRuns: full ? 500 : 60 },
     )
   })
 

@@ -488,7 +488,7 @@ test('any single change, removal or swap of a linked entry is found', () => {
       fc.pre(broken !== undefined)
       expect(codes(broken)).not.toEqual([])
     }),
-    { numRuns: full ? 1_200 : 40 },
+    { numRuns: full ? 1_200 : 150 },
   )
 })
 

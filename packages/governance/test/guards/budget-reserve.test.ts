@@ -331,6 +331,6 @@ test('a tree of children spends at most its budget and one request', async () =>
         expect(asked).toBeLessThanOrEqual(steps + 1)
       },
     ),
-    { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 500 : 12 },
+    { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 500 : 40 },
   )
 })

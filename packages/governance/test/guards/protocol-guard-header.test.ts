@@ -239,6 +239,6 @@ test('protocolGuard lets no line break reach a tool in a header, whatever the sh
       expect(ran.filter((one) => bare(one, false))).toEqual([])
       expect(escapes ? ran.length : inputs.length).toBe(inputs.length)
     }),
-    { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 500 : 12 },
+    { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 500 : 40 },
   )
 })

@@ -112,7 +112,7 @@ test('stripping leaves nothing to strip, whatever is nested', () => {
       const stripped = stripInbound(pieces.join(''))
       expect(kinds(stripped).filter((kind) => kind !== 'instruction')).toEqual([])
     }),
-    { numRuns: full ? 1_000 : 30 },
+    { numRuns: full ? 1_000 : 100 },
   )
 })
 

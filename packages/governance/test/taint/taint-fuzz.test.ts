@@ -101,7 +101,7 @@ test('the taint index finds the same spans as a comparison of all positions, tho
       for (const { span } of index.check(argument)) actual.fill(true, ...span)
       expect(actual).toEqual(expected)
     }),
-    { numRuns: full ? 800 : 30 },
+    { numRuns: full ? 800 : 100 },
   )
 })
 

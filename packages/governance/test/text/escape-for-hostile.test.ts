@@ -66,7 +66,7 @@ describe('an escaped value stays in its place:', () => {
   const check = (boundary: Boundary, holds: (escaped: string, text: string) => void) =>
     fc.assert(
       fc.property(hostile, (text) => holds(escapeFor(boundary, text), text)),
-      { numRuns: full ? 1_000 : 20 },
+      { numRuns: full ? 1_000 : 60 },
     )
 
   test('a header stays one line of printable ASCII', () => {

@@ -97,8 +97,7 @@ function playTurns(): void {
 describe.each(Object.entries(providers))('a request to %s', (name, { model, list }) => {
   beforeAll(playTurns)
 
-  it('begins with the bytes of the previous request until a compaction', async ({ skip }) => {
-    skip(process.env['PROVOST_TEST_FULL'] !== '1' && name !== 'Anthropic', 'in full runs')
+  it('begins with the bytes of the previous request until a compaction', async () => {
     const { requests, cuts } = await talk(model(), 10, 1700)
     expect(cuts).toBeGreaterThan(0)
     const groups = prefixGroups(requests, list)

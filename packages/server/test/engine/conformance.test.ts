@@ -21,7 +21,7 @@ describe.each(['none', 'local'])('engine %s on SQLite', (engine) => {
   })
 
   test.for(checks)('$name', async ({ run, isSlow }, { skip }) => {
-    skip((isSlow || engine === 'none') && !full, 'in full runs')
+    skip(isSlow && !full, 'in full runs')
     await expect(run()).resolves.toBeUndefined()
   })
 })

@@ -104,7 +104,7 @@ test.for([
   [
     'unique items',
     { type: 'object', properties: { a: { type: 'array', uniqueItems: true } } },
-    { a: Array.from({ length: process.env['PROVOST_TEST_FULL'] === '1' ? 50_000 : 5_000 }, (_, i) => i) },
+    { a: Array.from({ length: 50_000 }, (_, i) => i) },
     'waits for the client',
   ],
   [

@@ -101,9 +101,9 @@ const textOf = (frames: readonly Frame[]): string => Object.values(had(frames).s
 const folder = mkdtempSync(join(tmpdir(), 'provost-resume-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Readers drop at each event in full runs, otherwise at every tenth. */
+/** Readers drop at each event in full runs, otherwise at every fourth. */
 const full = process.env['PROVOST_TEST_FULL'] === '1'
-const some = full ? 1 : 10
+const some = full ? 1 : 4
 
 /** The stores of one process, or of two processes that share one. */
 const places: Readonly<Record<string, () => readonly SessionStore[]>> = {

@@ -17,7 +17,6 @@ import { findPostgres, startPostgres } from '@provost/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { newFolder } from '../fixture/folder.ts'
-import { full } from '../fixture/full.ts'
 
 const invoice: EffectIdentity = { tool: 'pay', key: 'invoice 17', scope: 'session', scopeId: 's' }
 
@@ -42,10 +41,7 @@ const kinds: Readonly<Record<string, (folder: string) => Promise<SessionStore | 
   postgresStore: async () => (findPostgres() ? postgresStore((await startPostgres()).url) : undefined),
 }
 
-/** By default one store of each kind: files and PostgreSQL in full runs. */
-const tried = Object.keys(kinds).filter((kind) => full || kind === 'memoryStore' || kind === 'sqliteStore')
-
-describe.each(tried)('the ledger of effects in %s', (kind) => {
+describe.each(Object.keys(kinds))('the ledger of effects in %s', (kind) => {
   let folder: ReturnType<typeof newFolder> | undefined
   let store: SessionStore | undefined
 

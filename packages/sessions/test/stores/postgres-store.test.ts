@@ -10,7 +10,7 @@ import type { PostgresServer } from '@provost/testing'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 
-import { full, isForFullRuns } from '../fixture/full.ts'
+import { isForFullRuns } from '../fixture/full.ts'
 import { open } from '../fixture/postgres-place.ts'
 
 const place = { at: 1, runId: 'run', step: 0, agent: 'desk', v: 1 } as const
@@ -206,10 +206,8 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await store.close()
   })
 
-  // Each check makes a schema with its tables. By default every fourth runs: the other stores have all of them.
-  const checks = suite.checks.map((check, at) => ({ ...check, isSampled: at % 4 === 0 }))
-  test.for(checks)('$name', async ({ name, run, isSampled }, { skip }) => {
-    skip((!full && !isSampled) || isForFullRuns('postgresStore', name), 'in full runs')
+  test.for(suite.checks)('$name', async ({ name, run }, { skip }) => {
+    skip(isForFullRuns('postgresStore', name), 'in full runs')
     await expect(run()).resolves.toBeUndefined()
   })
 })

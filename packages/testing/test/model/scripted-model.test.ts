@@ -331,9 +331,7 @@ describe('doGenerate', () => {
   })
 })
 
-it('the scripted model keeps no reference to a prompt', async ({ skip }) => {
-  // It collects the garbage of all test files in this process.
-  skip(process.env['PROVOST_TEST_FULL'] !== '1', 'in full runs')
+it('the scripted model keeps no reference to a prompt', async () => {
   const model = scriptedModel([(_, index) => ({ text: `${index}` })], { after: 'repeat-last' })
   const collected = vi.fn<(value: string) => void>()
   const registry = new FinalizationRegistry(collected)

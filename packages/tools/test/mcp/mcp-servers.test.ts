@@ -25,14 +25,18 @@ const filesystem = path.join(
 
 let root = ''
 let files: McpTools
-let served: ChildProcess | undefined
-/** Both transports in full runs. `mcp-http.test.ts` has HTTP by default. */
-const transports = process.env['PROVOST_TEST_FULL'] === '1' ? ['stdio', 'streamable HTTP'] : ['stdio']
+let served: ChildProcess
 const connections = new Map<string, McpTools>()
 
 beforeAll(async () => {
   root = await realpath(await mkdtemp(path.join(tmpdir(), 'provost-mcp-')))
   await writeFile(path.join(root, 'notes.txt'), 'grüße')
+  const port = await freePort()
+  served = spawn(process.execPath, [everything, 'streamableHttp'], { env: { ...process.env, PORT: String(port) } })
+  const listening = new Promise<void>((done, failed) => {
+    served.stderr?.on('data', (said: Buffer) => String(said).includes('listening') && done())
+    served.once('exit', () => failed(new Error('The server ended.')))
+  })
   const started = await Promise.all([
     mcpTools({
       name: 'files',
@@ -40,29 +44,16 @@ beforeAll(async () => {
       configure: ({ name }) => (name === 'read_text_file' ? { effect: 'read' } : undefined),
     }),
     mcpTools({ name: 'everything', transport: node(everything) }),
-    transports.length > 1 ? overHttp() : undefined,
+    listening.then(() => mcpTools({ name: 'web', transport: { type: 'http', url: `http://127.0.0.1:${port}/mcp` } })),
   ])
   files = started[0]
-  connections.set('stdio', started[1])
-  if (started[2]) connections.set('streamable HTTP', started[2])
+  connections.set('stdio', started[1]).set('streamable HTTP', started[2])
 })
 afterAll(async () => {
   await Promise.all([files, ...connections.values()].map((connection) => connection.close()))
-  served?.removeAllListeners('exit').kill()
+  served.removeAllListeners('exit').kill()
   await rm(root, { recursive: true, force: true })
 })
-
-/** Starts the server of server-everything, and connects to it. */
-async function overHttp(): Promise<McpTools> {
-  const port = await freePort()
-  const child = spawn(process.execPath, [everything, 'streamableHttp'], { env: { ...process.env, PORT: String(port) } })
-  served = child
-  await new Promise<void>((done, failed) => {
-    child.stderr.on('data', (said: Buffer) => String(said).includes('listening') && done())
-    child.once('exit', () => failed(new Error('The server ended.')))
-  })
-  return mcpTools({ name: 'web', transport: { type: 'http', url: `http://127.0.0.1:${port}/mcp` } })
-}
 
 async function freePort(): Promise<number> {
   const server = createServer()
@@ -72,7 +63,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0
 }
 
-describe.each(transports)('server-everything over %s', (transport) => {
+describe.each(['stdio', 'streamable HTTP'])('server-everything over %s', (transport) => {
   const server = (): McpTools => {
     const found = connections.get(transport)
     if (!found) throw new Error(`No connection over ${transport}.`)
@@ -141,7 +132,7 @@ test('all tools of the servers are egress, and all their schemas can be checked'
   }
 })
 
-test.skipIf(transports.length === 1)('both transports return the same definitions', () => {
+test('both transports return the same definitions', () => {
   const [stdio, web] = [...connections.values()].map(({ fingerprints }) => fingerprints)
   expect(web).toEqual(stdio)
 })
