@@ -16,8 +16,19 @@ function drawDiagrams(md: MarkdownIt): void {
     if (token && ['cedar', 'gitignore'].includes(token.info)) token.info = 'text'
     if (token?.info.trim() !== 'mermaid') return fence?.(tokens, index, options, env, self) ?? ''
     const svg = renderMermaidSVG(token.content, { transparent: true }).replace(/<style>.*?<\/style>/su, '')
-    return `<figure v-pre class="diagram" role="img">${svg.replace(/ style="[^"]*"/u, '')}</figure>\n`
+    // The arrows of each diagram have ids of their own.
+    const own = svg.replaceAll(/(?<= id="|url\(#)(?=arrowhead)/gu, `d${index}-`)
+    return `<figure v-pre class="diagram">${own.replace(/ style="[^"]*"/u, '')}</figure>\n`
   }
+}
+
+/** Lets names break after a separator, so that narrow cells of tables do not break them elsewhere. */
+function breakNames(md: MarkdownIt): void {
+  const inline = md.renderer.rules.code_inline
+  md.renderer.rules.code_inline = (...given) =>
+    (inline?.(...given) ?? '').replace(/(?<=>).*(?=<\/code>)/su, (name) =>
+      name.replaceAll(/(?<=\w[/._(:-]+|[/{])(?=[\w{])/gu, '<wbr>'),
+    )
 }
 
 export default defineConfig({
@@ -30,7 +41,10 @@ export default defineConfig({
   // The build checks links itself, with those to headings.
   ignoreDeadLinks: true,
   markdown: {
-    config: drawDiagrams,
+    config(md) {
+      drawDiagrams(md)
+      breakNames(md)
+    },
     anchor: { slugify: anchorOf },
     toc: { slugify: anchorOf },
     headers: { slugify: anchorOf },
