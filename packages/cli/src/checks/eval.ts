@@ -115,7 +115,8 @@ function showChange(terminal: Terminal, { cases, tokens, cost }: EvaluationChang
     const scores = Object.entries(one.scores).map(
       ([score, { before, now }]) => `${score} ${share(before)} → ${share(now)}`,
     )
-    const row = `${name}  ${percent(one.before)}    ${percent(one.now)}  ${paint(one.change)}`
+    const change = paint(scores.length > 0 ? one.change.padEnd(9) : one.change)
+    const row = `${name}  ${percent(one.before)}    ${percent(one.now)}  ${change}`
     terminal.print(scores.length > 0 ? `${row}  ${displayText(scores.join(', '))}` : row)
   }
   const money = cost.before === undefined || cost.now === undefined ? 'unpriced' : `$${cost.before} → $${cost.now}`

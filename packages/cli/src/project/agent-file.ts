@@ -11,7 +11,7 @@ import { checkForkOffers, displayText, isRecord, nearestName, ProvostError } fro
 /** An agent that a file exports, with any output. It gets no app value (`context`) here. */
 export type AnyAgent = Agent
 
-/** The frames of this program are no place in a project. */
+/** The frames of this program are no place in a project. In a build, those of all of Provost lie there. */
 const ownFolder = new URL('../', import.meta.url).href
 
 /**
@@ -114,8 +114,8 @@ function logToStderr(): void {
 function placeOf(cause: unknown): string | undefined {
   const stack = cause instanceof Error ? (cause.stack ?? '') : ''
   for (const [, url = '', line = ''] of stack.matchAll(/(file:\/\/[^\s()]+?):(\d+)(?::\d+)?\)?$/gm)) {
-    if (url.startsWith(ownFolder)) return undefined
-    if (!url.includes('/node_modules/')) return `${relative(process.cwd(), fileURLToPath(url))}:${line}`
+    const isOwn = url.startsWith(ownFolder) || url.endsWith('/provost/bin/provost.js')
+    if (!isOwn && !url.includes('/node_modules/')) return `${relative(process.cwd(), fileURLToPath(url))}:${line}`
   }
   return undefined
 }

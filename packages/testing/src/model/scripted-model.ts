@@ -46,6 +46,7 @@ const optionKeys = {
  * share the count. When the order of calls is unknown, pass one function of the prompt, with `after: 'repeat-last'`.
  *
  * @param steps responses as data, or functions of the prompt.
+ * @throws ProvostError `invalid-argument` if `steps` is not a list.
  * @throws ProvostError `script-exhausted` from a call after the last step, unless `after` is `repeat-last`.
  *
  * @example
@@ -57,6 +58,13 @@ const optionKeys = {
 export function scriptedModel(steps: readonly ScriptedEntry[], options: ScriptedModelOptions = {}): LanguageModelV4 {
   checkOptions(options, optionKeys, 'scriptedModel')
   checkChoice(options.after, ['repeat-last', 'error'], 'after', 'scriptedModel')
+  // Narrowed itself, its elements would be of any type.
+  const given: unknown = steps
+  if (!Array.isArray(given)) {
+    throw new ProvostError('invalid-argument', `scriptedModel got ${typeof given}, and not a list of steps.`, {
+      hint: "Give a list: scriptedModel([{ text: 'Done.' }]). A function of the prompt is a step, too.",
+    })
+  }
   for (const step of steps) if (typeof step !== 'function') checkStep(step)
   const { provider = 'scripted', modelId = 'scripted-model', after = 'error' } = options
   let calls = 0

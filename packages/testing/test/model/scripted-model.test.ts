@@ -46,6 +46,16 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+it('without a list of steps, says what to give', () => {
+  const one = (() => ({ text: 'one' })) as unknown as ScriptedEntry[]
+  expect(() => scriptedModel(one)).toThrow(
+    expect.objectContaining({
+      code: 'invalid-argument',
+      hint: expect.stringMatching(/^Give a list: scriptedModel\(\[/u),
+    }),
+  )
+})
+
 describe('an answer', () => {
   it('streams reasoning, text and tool calls in the order of a provider', async () => {
     const parts = await partsOf({ reasoning: 'hm', text: 'Looking.', toolCalls: [{ name: 'look', input: { at: 1 } }] })
