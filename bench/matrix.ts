@@ -6,7 +6,7 @@ import { parseArgs, promisify } from 'node:util'
 
 import { buildTries } from './matrix/builds.ts'
 import { commandTries } from './matrix/commands.ts'
-import { managerTries } from './matrix/managers.ts'
+import { managerNames, managerTries } from './matrix/managers.ts'
 import { oldNodeTries } from './matrix/old-nodes.ts'
 import type { Outcome, Runtime, Tarballs, Try } from './matrix/packed.ts'
 import { installPacked, pack } from './matrix/packed.ts'
@@ -20,9 +20,9 @@ Usage: npm run matrix -- [options]
   --quick       only this Node: everyday use, and plain, esbuild and Vite with a store in memory and SQLite
   --templates   instead: creates each template of create-provost, tests and starts it, on Node
   --managers    instead: creates each template with npm, pnpm, Yarn 1, Yarn 4 and Bun, and runs the commands of its README;
-                --only names package managers
+                --only names package managers and templates
   --built       takes the build that is there, instead of building anew from emptied folders
-  --write       writes what was tried into the table of docs/runtimes.md; its other cells stay
+  --write       writes what was tried into its table of docs/runtimes.md; other cells stay
   --json        one JSON object on stdout, nothing else
   --help        this text
 
@@ -111,24 +111,22 @@ async function main(): Promise<void> {
   try {
     say('Packing the packages and installing them in empty folders.')
     const tarballs = await pack(folder, values.built)
-    const tries = await triesOf(folder, tarballs, values)
+    const columns = await columnsOf(folder, tarballs, asked, values)
     const table = new Map<string, readonly Outcome[]>()
-    for (const runtime of asked) {
-      const outcomes: Outcome[] = []
-      // Package managers share a cache.
-      if (values.managers) for (const attempt of tries) outcomes.push(...(await attempt(runtime)))
-      else outcomes.push(...(await Promise.all(tries.map((attempt) => attempt(runtime)))).flat())
-      table.set(runtime.name, outcomes)
+    for (const { name, tryAll } of columns) {
+      const outcomes = await tryAll()
+      table.set(name, outcomes)
       const faults = outcomes.filter(({ ok }) => !ok)
-      say(`${runtime.name}: ${outcomes.length - faults.length} of ${outcomes.length}`)
+      say(`${name}: ${outcomes.length - faults.length} of ${outcomes.length}`)
       for (const { check, seen } of faults) say(`  ${check}: ${seen}`)
       if (faults.length > 0) process.exitCode = 1
     }
-    const rows = pageRows(marksOf(table))
+    const page = values.managers ? managersTable : runtimesTable
+    const rows = pageRows(page, marksOf(table))
     if (values.json)
       process.stdout.write(`${JSON.stringify({ bench: 'matrix', outcomes: Object.fromEntries(table) })}\n`)
     else process.stdout.write(`${rows}\n`)
-    if (values.write) writePage(marksOf(table))
+    if (values.write) writePage(page, marksOf(table))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -143,9 +141,29 @@ interface Chosen {
   readonly managers: boolean
 }
 
-function triesOf(folder: string, tarballs: Tarballs, chosen: Chosen): Promise<readonly Try[]> | readonly Try[] {
-  if (chosen.managers) return managerTries(folder, tarballs, chosen.only)
-  return chosen.templates ? templateTries(folder, tarballs) : applicationTries(folder, tarballs, chosen)
+/** A column of the table. */
+interface Column {
+  readonly name: string
+  readonly tryAll: () => Promise<readonly Outcome[]>
+}
+
+async function columnsOf(
+  folder: string,
+  tarballs: Tarballs,
+  asked: readonly Runtime[],
+  chosen: Chosen,
+): Promise<readonly Column[]> {
+  if (chosen.managers) {
+    const managers = managerTries(folder, tarballs, chosen.only)
+    return asked.flatMap((runtime) =>
+      managers.map(({ name, attempt }): Column => ({ name, tryAll: () => attempt(runtime) })),
+    )
+  }
+  const tries = await (chosen.templates ? templateTries(folder, tarballs) : applicationTries(folder, tarballs, chosen))
+  return asked.map((runtime) => ({
+    name: runtime.name,
+    tryAll: async () => (await Promise.all(tries.map((attempt) => attempt(runtime)))).flat(),
+  }))
 }
 
 async function applicationTries(
@@ -219,20 +237,28 @@ function marksOf(table: ReadonlyMap<string, readonly Outcome[]>): Marks {
   return marks
 }
 
-function pageRows(marks: Marks): string {
-  const names = runtimes.map(({ name }) => name).filter((name) => [...marks.values()].some((row) => row.has(name)))
+/** A table of the page: its first heading, by which it is found, and all of its columns. */
+interface PageTable {
+  readonly heading: string
+  readonly columns: readonly string[]
+}
+
+const runtimesTable: PageTable = { heading: 'on', columns: runtimes.map(({ name }) => name) }
+const managersTable: PageTable = { heading: 'template', columns: managerNames }
+
+function pageRows({ heading, columns }: PageTable, marks: Marks): string {
+  const names = columns.filter((name) => [...marks.values()].some((row) => row.has(name)))
   return [
-    `| on | ${names.join(' | ')} |`,
+    `| ${heading} | ${names.join(' | ')} |`,
     `| --- |${' --- |'.repeat(names.length)}`,
     ...[...marks].map(([check, row]) => `| ${check} | ${names.map((name) => row.get(name) ?? '').join(' | ')} |`),
   ].join('\n')
 }
 
-const tableOfPage = /\n(?<rows>\| on +\|[^]*?)\n(?!\|)/u
-
-function writePage(tried: Marks): void {
+function writePage(table: PageTable, tried: Marks): void {
   const page = join(root, 'docs/runtimes.md')
   const text = readFileSync(page, 'utf8')
+  const tableOfPage = new RegExp(String.raw`\n(?<rows>\| ${table.heading} +\|[^]*?)\n(?!\|)`, 'u')
   const [head = [], , ...rows] = (tableOfPage.exec(text)?.groups?.['rows'] ?? '').split('\n').map((line) =>
     line
       .slice(1, -1)
@@ -247,7 +273,7 @@ function writePage(tried: Marks): void {
   for (const [check, row] of tried) if (!marks.has(check)) marks.set(check, row)
   writeFileSync(
     page,
-    text.replace(tableOfPage, () => `\n${pageRows(marks)}\n`),
+    text.replace(tableOfPage, () => `\n${pageRows(table, marks)}\n`),
   )
 }
 

@@ -14,6 +14,7 @@ interface Manager {
   readonly programs?: Readonly<Record<string, string>>
 }
 
+/** In the order of the table. */
 const managers: readonly Manager[] = [
   { name: 'npm', create: 'npm create provost@latest NAME -- --template NAME --yes' },
   { name: 'pnpm', create: 'pnpm create provost NAME --template NAME --yes' },
@@ -34,6 +35,15 @@ const managers: readonly Manager[] = [
   },
 ]
 
+/** The names of all package managers. */
+export const managerNames: readonly string[] = managers.map(({ name }) => name)
+
+/** Of all names, those that `--only` names: whole, or else in part. All if it names none of them. */
+function chosen(all: readonly string[], only: readonly string[]): readonly string[] {
+  const found = all.filter((name) => only.some((part) => part === name || (!all.includes(part) && name.includes(part))))
+  return found.length > 0 ? found : all
+}
+
 const templates = ['script', 'server', 'team', 'next']
 
 /** Returns the commands in the shell blocks of a README, in their order, without their comments. */
@@ -46,32 +56,38 @@ function commandsOf(readme: string): readonly string[] {
   )
 }
 
+/** A package manager, by its name, and what tries each template with it. */
+export interface ManagerTry {
+  readonly name: string
+  readonly attempt: Try
+}
+
 /**
- * Returns what creates each template with each package manager in an empty folder, from a registry with the packed packages, and
+ * Returns what creates each template with a package manager in an empty folder, from a registry with the packed packages, and
  * then runs all commands of its README, word for word. Where one names `SESSION`, it gets the session that was printed last.
  *
- * @param only parts of names of package managers. Empty: all.
+ * @param only names of package managers and of templates, or parts of them. Default: all.
  */
-export function managerTries(folder: string, tarballs: Tarballs, only: readonly string[]): readonly Try[] {
+export function managerTries(folder: string, tarballs: Tarballs, only: readonly string[]): readonly ManagerTry[] {
   const packed = Object.values(tarballs).map((file) => file.slice('file:'.length))
-  const asked = managers.filter(({ name }) => only.length === 0 || only.some((part) => name.includes(part)))
-  return asked.map((manager) => async (runtime) => {
-    const registry = await servePacked(packed)
-    const home = join(folder, manager.name.replace(' ', '-'))
-    mkdirSync(home)
-    const env = environment(manager, runtime, registry.url, home)
-    const outcomes: Outcome[] = []
-    for (const template of templates) {
-      const seen = await firstFault(manager, template, home, env)
-      outcomes.push({
-        check: `${manager.name}: ${template}, by its README`,
-        ok: seen === undefined,
-        ...(seen !== undefined && { seen }),
-      })
-    }
-    await registry.close()
-    return outcomes
-  })
+  const names = chosen(managerNames, only)
+  const asked = managers.filter(({ name }) => names.includes(name))
+  return asked.map((manager) => ({
+    name: manager.name,
+    attempt: async (runtime) => {
+      const registry = await servePacked(packed)
+      const home = join(folder, manager.name.replace(' ', '-'))
+      mkdirSync(home)
+      const env = environment(manager, runtime, registry.url, home)
+      const outcomes: Outcome[] = []
+      for (const check of chosen(templates, only)) {
+        const seen = await firstFault(manager, check, home, env)
+        outcomes.push({ check, ok: seen === undefined, ...(seen !== undefined && { seen }) })
+      }
+      await registry.close()
+      return outcomes
+    },
+  }))
 }
 
 /** What a user has, and each package manager's way to name a registry. */
