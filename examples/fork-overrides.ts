@@ -27,7 +27,9 @@ const model = scriptedModel(
       if (results === 0) return { toolCalls: [{ name: 'read_mail', input: {} }] }
       if (results === 1) return { toolCalls: [{ name: 'pay', input: { to: account, amount: 80 } }] }
       const isPaid = JSON.stringify(messages.at(-1)?.content).includes('paid to')
-      return { text: `${String(messages[0]?.content)} / ${isPaid ? `paid to ${account}` : 'denied'}` }
+      const [first] = messages
+      const instructions = first?.role === 'system' ? first.content : ''
+      return { text: `${instructions} / ${isPaid ? `paid to ${account}` : 'denied'}` }
     },
   ],
   { after: 'repeat-last' },

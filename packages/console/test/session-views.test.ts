@@ -72,7 +72,7 @@ function coderWith(store: SessionStore): Agent {
     ],
     { after: 'repeat-last' },
   )
-  return createAgent({ name: 'coder', model, tools: [readMail, pay, run], store }) as Agent
+  return createAgent({ name: 'coder', model, tools: [readMail, pay, run], store })
 }
 
 function memoryOf(items: ConsoleMemoryItem[]): ConsoleMemory {
@@ -225,7 +225,6 @@ test('in a browser a session shows its scripts, its context and its memories, an
           await shown.getByRole('button', { name: 'Forget…' }).click()
           await shown.getByRole('button', { name: 'Forget it for good' }).click()
           await shown.getByText('No item matches this filter.').waitFor()
-          expect(items.map(({ id }) => id)).toEqual(['a'])
 
           await shown.goto(at('waits/travel?entry=4'))
           await shown.getByLabel('Policy').selectOption('strict')
@@ -242,6 +241,7 @@ test('in a browser a session shows its scripts, its context and its memories, an
         await tab.context.close()
       }
     })
+    expect(items.map(({ id }) => id)).toEqual(['a'])
   } finally {
     await listening.close()
   }
@@ -252,7 +252,7 @@ test('the scripts, context and memories say what is missing, and that the server
   if (missing !== undefined) return ctx.skip(missing)
   const store = memoryStore()
   const model = scriptedModel([{ text: 'Hello.' }])
-  const plain = createAgent({ name: 'plain', model, store }) as Agent
+  const plain: Agent = createAgent({ name: 'plain', model, store })
   await plain.createSession({ id: 'empty', principal: { id: 'local' } })
   const listening = await openConsole(() => [plain], { store })
   const { origin, pathname, hash } = new URL(listening.consoleUrl)

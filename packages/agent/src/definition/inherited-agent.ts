@@ -12,8 +12,9 @@ const replacements = new WeakSet<Extension>()
  * Returns a policy that takes the place of each extension of its name in the agents of a session: in the first one, and in
  * those that work in its runs. Another process rebuilds a child from its own agents, so no child runs elsewhere under it.
  */
-export function replacement({ portable: _, ...policy }: Extension): Extension {
-  const made: Extension = Object.freeze(policy)
+export function replacement(policy: Extension): Extension {
+  const { portable: _, ...own } = policy
+  const made: Extension = Object.freeze(own)
   replacements.add(made)
   return made
 }

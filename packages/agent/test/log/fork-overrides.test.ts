@@ -145,7 +145,7 @@ describe('a fork with overrides', () => {
       const clerk = clerkOf(store, { extensions: [named('The policy of the clerk denies payments.')] })
       const asks = clerk.toTool({ name: 'ask_clerk', description: 'Asks the clerk.' })
       const options = { name: 'desk', model: toClerk, store, tools: [asks], extensions: [ownPolicy] }
-      return createAgent({ ...options, handoffs: [handoff(clerk)] }) as Agent
+      return createAgent({ ...options, handoffs: [handoff(clerk)] })
     }
     const { sessionId } = await deskWith().run('Pay the bill.')
     const said = async (id: string): Promise<string> => JSON.stringify(await entriesOf(store, id))

@@ -167,7 +167,7 @@ function Sizes({
   readonly after: StateAnswer
 }): ReactNode {
   const sum = (state: StateAnswer): number => state.earlier + state.view.length
-  const tokens = tokensIn(compacted)
+  const tokens = tokensOf(compacted)
   return (
     <p className="split-facts">
       <span>
@@ -193,7 +193,7 @@ interface Tokens {
   readonly durationMs: number
 }
 
-function tokensIn(value: unknown): Tokens | undefined {
+function tokensOf(value: unknown): Tokens | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const number = (name: keyof Tokens): number => Number(Reflect.get(value, name)) || 0
   return {

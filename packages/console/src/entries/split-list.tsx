@@ -27,8 +27,8 @@ export function SplitList({
 }): ReactNode {
   const current = useRef<HTMLButtonElement>(null)
   useEffect(() => {
-    // Some browsers return a promise, which is no clean-up of an effect.
-    void current.current?.scrollIntoView({ block: 'nearest' })
+    // In braces: some browsers return a promise, which is no clean-up of an effect.
+    current.current?.scrollIntoView({ block: 'nearest' })
   }, [at])
   const go = (to: number): void => onSelect(Math.min(rows.length - 1, Math.max(0, to)))
   useKeys(title, [

@@ -320,7 +320,7 @@ test('a session that a worker has dropped is not woken by its process', async ()
   const agent = agentOf(store, refunds, { tools: [refundWithin(60_000)] })
   // Sessions are advanced by hand.
   const worker = workerOf(agent, store, { pollMs: 3_600_000 })
-  const ids = Array.from({ length: 33 }, (_, n) => `s${n}`)
+  const ids = Array.from({ length: 33 }, (__, n) => `s${n}`)
   for (const id of ids) {
     await (await agent.createSession({ id })).close()
     await store.deliver(id, 'send/1', { mode: 'queue', input: 'Refund.' }, 'ann')
