@@ -180,9 +180,9 @@ test('in a browser a session shows its scripts, its context and its memories, an
     await tab.expectFine()
     await shown.keyboard.press('k')
     await shown.getByRole('region', { name: 'Output of console.log' }).waitFor()
-    await shown.locator('.split-calls summary', { hasText: 'read_mail' }).click()
-    await shown.locator('.split-calls .entry-part').first().waitFor()
-    expect(await shown.locator('.split-detail img').count()).toBe(0)
+    await shown.locator('.listed-calls summary', { hasText: 'read_mail' }).click()
+    await shown.locator('.listed-calls .entry-part').first().waitFor()
+    expect(await shown.locator('.listed-detail img').count()).toBe(0)
     await tab.picture('scripts')
     await tab.expectFine()
 
@@ -200,7 +200,7 @@ test('in a browser a session shows its scripts, its context and its memories, an
 
     await shown.goto(at('waits/scripts'))
     await shown.getByText('It waits: see the calls below, or the inbox.').waitFor()
-    await shown.locator('.split-calls summary', { hasText: 'pay waits' }).waitFor()
+    await shown.locator('.listed-calls summary', { hasText: 'pay waits' }).waitFor()
     await tab.picture('scripts-waits')
     await tab.expectFine()
 
@@ -221,15 +221,14 @@ test('in a browser a session shows its scripts, its context and its memories, an
         const tab = await tour(browser, look)
         if (look === lookPair.at(-1)) {
           const { page: shown } = tab
-          // The script waits: an approval in another place lets it end while it is shown.
           await shown.getByRole('button', { name: 'Forget…' }).click()
           await shown.getByRole('button', { name: 'Forget it for good' }).click()
           await shown.getByText('No item matches this filter.').waitFor()
 
           await shown.goto(at('waits/travel?entry=4'))
-          await shown.getByLabel('Policy').selectOption('strict')
-          await shown.getByLabel('Instructions', { exact: true }).selectOption('others, written here')
-          await shown.getByLabel('Its instructions').fill(`Answer in verse. ${hostile}`)
+          await shown.getByRole('combobox', { name: 'Policy' }).selectOption('strict')
+          await shown.getByRole('combobox', { name: 'Instructions' }).selectOption('others, written here')
+          await shown.getByRole('textbox', { name: 'Its instructions' }).fill(`Answer in verse. ${hostile}`)
           await tab.picture('fork-overrides')
           await tab.expectFine()
           await shown.getByRole('button', { name: 'Fork', exact: true }).click()

@@ -45,7 +45,7 @@ function ContextIn({ sessionId, index }: { readonly sessionId: string; readonly 
     void navigate({ search: { ...search, ...place }, replace: true })
   }
   return (
-    <div className="split">
+    <div className="listed">
       <SplitList
         title="Steps"
         at={at}
@@ -89,13 +89,13 @@ function Received({ sessionId, step }: { readonly sessionId: string; readonly st
   // The answer itself is the entry.
   const { data, error, isPending } = useQuery(stateQuery(sessionId, entry.log, Math.max(1, entry.offset - 1)))
   return (
-    <section className="split-detail" tabIndex={0} aria-label="What the model received">
+    <section className="listed-detail" tabIndex={0} aria-label="What the model received">
       <h2>What the model received for step {count(entry.step)}</h2>
       {isPending && <Loading rows={4} />}
       {error && <Failure error={error} />}
       {data && (
         <>
-          <p className="split-facts dim">
+          <p className="listed-facts dim">
             <span>{count(data.earlier + data.view.length)} messages</span>
             {tokensIn !== undefined && <span>{brief(tokensIn)} tokens in all, as the provider counted them</span>}
           </p>
@@ -120,7 +120,7 @@ function Changed({ sessionId, entry }: { readonly sessionId: string; readonly en
   const error = before.error ?? after.error ?? body.error
   const [old, now] = [before.data, after.data]
   return (
-    <section className="split-detail" tabIndex={0} aria-label="Change of the history">
+    <section className="listed-detail" tabIndex={0} aria-label="Change of the history">
       <h2>{changes[entry.op] ?? entry.op}</h2>
       {error && <Failure error={error} />}
       {(!old || !now) && !error && <Loading rows={4} />}
@@ -169,7 +169,7 @@ function Sizes({
   const sum = (state: StateAnswer): number => state.earlier + state.view.length
   const tokens = tokensOf(compacted)
   return (
-    <p className="split-facts">
+    <p className="listed-facts">
       <span>
         {count(sum(before))} messages before, {count(sum(after))} after
       </span>

@@ -28,7 +28,7 @@ export function SentMessages({
     <ol className="sent">
       {messages.map(({ id, role, agent, label, content }, n) => (
         <li key={id}>
-          <p className="dim split-facts">
+          <p className="dim listed-facts">
             <strong>{role}</strong>
             {agent !== undefined && <Words limit={60}>{agent}</Words>}
             <LabelChips label={label} />

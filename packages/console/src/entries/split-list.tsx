@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'react'
 import { useKeys } from '../keys/key-map.ts'
 import { hueStyle } from './hue-style.ts'
 
-import './split.css'
+import './listed.css'
 
 /** A row of a list whose detail is shown beside it. */
 export interface SplitRow {
@@ -36,7 +36,7 @@ export function SplitList({
     { key: 'k', also: ['ArrowUp'], does: 'previous row', run: () => go(at - 1) },
   ])
   return (
-    <ol className="split-rows" aria-label={title}>
+    <ol className="listed-rows" aria-label={title}>
       {rows.map(({ key, agent, content }, n) => (
         <li key={key} style={hueStyle(agent)}>
           <button

@@ -58,7 +58,9 @@ function TextView({ place, pointer, text, cut, onTrace }: ValueProps & { readonl
   const at = { ...place, pointer }
   return (
     <span className={isLine ? 'leaf line' : 'leaf'}>
-      <bdi {...placed(whole, at)}>{displayText(whole, { lines: true, limit: Infinity })}</bdi>
+      <bdi {...placed(whole, at)} {...(mayScroll(whole) && { tabIndex: 0 })}>
+        {displayText(whole, { lines: true, limit: Infinity })}
+      </bdi>
       {more && whole.length < more.length && (
         <button
           type="button"
@@ -88,6 +90,11 @@ function TextView({ place, pointer, text, cut, onTrace }: ValueProps & { readonl
       )}
     </span>
   )
+}
+
+/** Whether a text may be higher than its box: the keyboard has to reach what scrolls. */
+function mayScroll(text: string): boolean {
+  return text.length > 120 || text.split('\n', 9).length > 8
 }
 
 /** Fields that the runtime writes: their texts come from nowhere else. */

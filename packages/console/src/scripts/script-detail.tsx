@@ -20,14 +20,14 @@ import type { ScriptCall, ScriptRun } from './script-run.ts'
 export function ScriptDetail({ sessionId, run }: { readonly sessionId: string; readonly run: ScriptRun }): ReactNode {
   const { asked, settled, calls, journal, state } = run
   return (
-    <section className="split-detail" tabIndex={0} aria-label="Script">
+    <section className="listed-detail" tabIndex={0} aria-label="Script">
       {state === 'running' && <p role="status">It is running.</p>}
       {state === 'waits' && <p role="status">It waits: see the calls below, or the inbox.</p>}
       <Source sessionId={sessionId} run={run} />
       {settled && <Outcome sessionId={sessionId} entry={settled} />}
       <h3>Calls</h3>
       {calls.length === 0 && <p className="dim">It made no call.</p>}
-      <ol className="split-calls">
+      <ol className="listed-calls">
         {calls.slice(0, mostShown).map((call) => (
           <li key={call.callId}>
             <CallOf sessionId={sessionId} call={call} />
@@ -37,7 +37,7 @@ export function ScriptDetail({ sessionId, run }: { readonly sessionId: string; r
       {calls.length > mostShown && <p className="dim">{count(calls.length - mostShown)} more calls.</p>}
       <details>
         <summary>Journal: {count(journal.length)} entries from which a resumed run repeats the script</summary>
-        <ol className="split-calls">
+        <ol className="listed-calls">
           {journal.slice(0, mostShown).map((entry) => (
             <li key={entry.offset}>
               <ToEntry sessionId={sessionId} entry={entry} />
@@ -124,7 +124,7 @@ function Outcome({ sessionId, entry }: { readonly sessionId: string; readonly en
   const printed = Array.isArray(logs) ? logs : (failure?.split('\nIt printed:\n')[1]?.split('\n') ?? [])
   return (
     <>
-      <p className="split-facts dim">
+      <p className="listed-facts dim">
         {entry.ms !== undefined && <span>{duration(entry.ms)}</span>}
         <LabelChips label={entry.label} />
       </p>

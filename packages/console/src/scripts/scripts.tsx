@@ -47,7 +47,7 @@ export function Scripts({ sessionId }: SessionViewProps): ReactNode {
     void navigate({ search: { ...search, ...place }, replace: true })
   }
   return (
-    <div className="split">
+    <div className="listed">
       <SplitList
         title="Scripts"
         at={at}
