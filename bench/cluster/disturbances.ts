@@ -82,6 +82,11 @@ export function createTrouble(
     return busy[Math.floor(Math.random() * busy.length)]
   }
 
+  /** The spared worker may run all that there is. */
+  function idleWorker(): WorkerProcess | undefined {
+    return spared && [...cluster.workers].find((worker) => worker !== spared)
+  }
+
   return {
     kills,
     say,
@@ -91,7 +96,7 @@ export function createTrouble(
     },
     async kill(settled) {
       await until(() => busyWorker() !== undefined)
-      const victim = busyWorker()
+      const victim = busyWorker() ?? idleWorker()
       if (!victim) throw new Error('No worker runs a session: there is none to kill.')
       const at = Date.now()
       const logs = await cluster.end(victim, 'SIGKILL')
@@ -136,7 +141,7 @@ export function createTrouble(
     },
     async drain() {
       await until(() => busyWorker() !== undefined)
-      const worker = busyWorker()
+      const worker = busyWorker() ?? idleWorker()
       if (!worker) throw new Error('No worker runs a session: there is none to drain.')
       await Promise.all([cluster.startWorker(), cluster.end(worker, 'SIGTERM')])
       say(`worker ${worker.pid} drained`)

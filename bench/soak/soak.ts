@@ -50,7 +50,7 @@ export interface SoakOutcome extends Checked, MemoryTrend {
 
 const sampleMs = 10_000
 /** Without progress for so long, what has not ended will not end. */
-const stuckMs = 90_000
+const stuckMs = 300_000
 
 const numberOf = (id: string): number => Number(id.slice('soak-'.length))
 
@@ -77,11 +77,11 @@ export async function soak(options: SoakOptions): Promise<SoakOutcome> {
     const line = (text: string): void => say(`${(elapsed() / 1_000).toFixed(0).padStart(6)} s  ${text}`)
     const counts = { drains: 0, outages: 0 }
     const trouble = createTrouble(cluster, follower, () => {}, spared)
-    const isOver = (): boolean => elapsed() >= ms || stopping.aborted
-    let failure: unknown
+    const failures: string[] = []
     let isCalm = false
+    const isOver = (): boolean => elapsed() >= ms || stopping.aborted || failures.length > 0
     const disturbing = disturb(trouble, randomFrom(seed), isOver, counts)
-      .catch((error: unknown) => (failure = error))
+      .catch((error: unknown) => failures.push(`no further disturbances: ${String(error)}`))
       .finally(() => (isCalm = true))
 
     const begins = new Map<string, number>()
@@ -90,7 +90,6 @@ export async function soak(options: SoakOptions): Promise<SoakOutcome> {
     const samples: Memory[] = []
     let progress = { at: elapsed(), mark: '' }
     for (let nextSample = sampleMs; ;) {
-      if (failure !== undefined) throw failure
       while (!isOver() && follower.unfinished().length < atOnce) {
         const id = `soak-${begins.size}`
         begins.set(id, elapsed())
@@ -134,6 +133,7 @@ export async function soak(options: SoakOptions): Promise<SoakOutcome> {
       ...{ killedWorkers: trouble.kills.length, ...counts, quarantined: quarantined.size },
       ...{ samples: samples.length, ...trend },
       violations: [
+        ...failures,
         ...checked.violations,
         ...growth(trend, samples.length),
         ...cluster.left.flatMap((open) =>
