@@ -110,9 +110,9 @@ function record(message: unknown, tally: Tally): void {
   if (message instanceof ToolMessage) {
     tally.results++
     tally.text = ''
-  } else if (message instanceof AIMessageChunk && message.content !== '') {
+  } else if (message instanceof AIMessageChunk && message.text !== '') {
     countChunk(tally)
-    tally.text += String(message.content)
+    tally.text += message.text
   }
 }
 
