@@ -34,9 +34,10 @@ test.each(packages.filter((name) => !['provost', 'create-provost'].includes(name
   },
 )
 
-test('only teams, replay, governance and guard are built on the internal subpath of the agent', () => {
+test('only teams, replay, governance, guard and server are built on the internal subpath of the agent', () => {
   const sources = globSync(['{packages,apps}/*/src/**/*.ts', '{examples,bench}/**/*.ts'], { cwd: root })
   const users = sources.filter((file) => read(file).includes("from '@provost/agent/internal'"))
   const owners = new Set(users.map((file) => file.split('/').slice(0, 2).join('/')))
-  expect(owners).toEqual(new Set(['packages/teams', 'packages/replay', 'packages/governance', 'packages/guard']))
+  const expected = ['teams', 'replay', 'governance', 'guard', 'server'].map((name) => `packages/${name}`)
+  expect(owners).toEqual(new Set(expected))
 })
