@@ -27,8 +27,7 @@ const model = scriptedModel(
       if (results === 0) return { toolCalls: [{ name: 'read_mail', input: {} }] }
       if (results === 1) return { toolCalls: [{ name: 'pay', input: { to: account, amount: 80 } }] }
       const isPaid = JSON.stringify(messages.at(-1)?.content).includes('paid to')
-      const [first] = messages
-      const instructions = first?.role === 'system' ? first.content : ''
+      const instructions = messages[0]?.role === 'system' ? messages[0].content : ''
       return { text: `${instructions} / ${isPaid ? `paid to ${account}` : 'denied'}` }
     },
   ],
@@ -46,14 +45,9 @@ const desk = createAgent({
 const { sessionId, text } = await desk.run('Handle the mail.')
 console.log(text) // → Handle the mail. / denied
 
-const server = createServer({
-  agents: [desk],
-  store,
-  forks: {
-    policies: { shadow: dataFlowPolicy({ mode: 'shadow' }) },
-    prompts: { brief: 'Answer in one sentence.' },
-  },
-})
+const policies = { shadow: dataFlowPolicy({ mode: 'shadow' }) }
+const prompts = { brief: 'Answer in one sentence.' }
+const server = createServer({ agents: [desk], store, forks: { policies, prompts } })
 async function messagesOf(id: string) {
   const messages = []
   for await (const entry of store.read(id)) if (entry.type === 'message') messages.push(entry)
