@@ -241,7 +241,7 @@ describe.each(['sqlite', 'postgres'] as const)('an effect on %s', (kind) => {
       const cells = await cellsOf(['none', 'lose-reply', 'slow', 'in-doubt'], 1)
       const batches: (readonly Cell[])[] = []
       for (let n = 0; n < cells.length; n += cellsInProcess) batches.push(cells.slice(n, n + cellsInProcess))
-      await inTurns(batches, 2, async (batch) => {
+      await inTurns(batches, 1, async (batch) => {
         const banks = new Map<string, EffectServer>()
         const asked = new Map<string, number>()
         const tasks: EffectTask[] = []
