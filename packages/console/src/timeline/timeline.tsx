@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import type { KeyboardEvent, ReactNode } from 'react'
-import { useEffect, useMemo, useRef, useState } from 'react'
+import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 
 import { EntryPane } from '../entries/entry-view.tsx'
 import { wordsOf } from '../entries/entry-words.ts'
@@ -68,13 +68,15 @@ export function TimelineOf({
     select(next.row)
     virtual.scrollToIndex(flat.indexOf(next))
   }
-  const toggle = (id: string, isClosing = !closed.has(id)): void =>
+  // The same function in each render, so that rows which did not change are not drawn again.
+  const toggle = useCallback((id: string, isClosing?: boolean): void => {
     setClosed((before) => {
       const next = new Set(before)
-      if (isClosing) next.add(id)
+      if (isClosing ?? !before.has(id)) next.add(id)
       else next.delete(id)
       return next
     })
+  }, [])
   const seek = (step: 1 | -1): void => {
     for (let n = at + step; n >= 0 && n < flat.length; n += step) {
       const kind = flat[n]?.row
@@ -179,7 +181,8 @@ export function TimelineOf({
   )
 }
 
-function Facts({
+/** The sums of a session: over all entries, so not with each frame. */
+const Facts = memo(function Facts({
   index,
   layout,
   workMs,
@@ -220,7 +223,7 @@ function Facts({
       </span>
     </p>
   )
-}
+})
 
 interface Pressing {
   readonly at: number
