@@ -33,7 +33,7 @@ describe('run.end', () => {
     suspended: (end, more) => agentOf([ask, ...end], [{ toolCalls: [say('x')] }], more).run('go'),
     async aborted(end, more) {
       const stream = agentOf(end, [{ text: 'x', stall: true }], more).stream('go')
-      for await (const event of stream) if (event.type === 'text.delta') void stream.abort({ graceMs: 0 })
+      for await (const event of stream) if (event.type === 'text.delta') void stream.abort({ graceMs: 5_000 })
       return stream.result
     },
   }
