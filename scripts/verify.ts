@@ -1,10 +1,10 @@
 /**
  * node scripts/verify.ts [--force]
  *
- * Runs all checks of a change: lint with types, declarations, format, layers, prose and the tests of each package. Full
- * runs, as in CI, also build, check unused and published code, against which the compiler checks everything, and use it
- * packed. Unchanged checks that passed are reported from the cache. `--force`, or TURBO_FORCE=true in the environment,
- * runs everything. Ends with the closing line of all tests.
+ * Runs all checks of a change: build, lint with types, format, layers, prose and the tests of each package. Full runs, as
+ * in CI, also check unused and published code, against which the compiler checks everything, and use it packed. Unchanged
+ * checks that passed are reported from the cache. `--force`, or TURBO_FORCE=true in the environment, runs everything. Ends
+ * with the closing line of all tests.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
@@ -23,15 +23,8 @@ const services = {
 const present = Object.entries(services).flatMap(([name, there]) => (there ? [name] : []))
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 const force = process.argv.includes('--force') || process.env['TURBO_FORCE'] === 'true'
-// No test needs the build. One that is there is kept up to date: the linter follows imports into it.
-const builds = full || existsSync('packages/core/dist')
 // The linter has all types and reports their errors too. In full runs the compiler repeats that, on the built packages.
-const checks = [
-  ...['format', 'boundaries', 'layers', 'prose', 'workspace'],
-  // Errors that only a build reports, for a sixth of its work.
-  ...(builds ? [] : ['declarations']),
-  ...(full ? ['peers', 'unused'] : []),
-]
+const checks = ['format', 'boundaries', 'layers', 'prose', 'workspace', ...(full ? ['peers', 'unused'] : [])]
 
 const env: NodeJS.ProcessEnv = {
   ...process.env,
@@ -70,7 +63,7 @@ function installs(): Promise<boolean> {
 
 /** The linter follows imports into build output, which must be complete. What would be published is checked beside the tests, too. */
 async function check(): Promise<boolean> {
-  const built = !builds || (await turbo('build'))
+  const built = await turbo('build')
   const [linted, checked] = await Promise.all([lint(), turbo(...checks)])
   const published = !full || (built && (await turbo('types:dist', 'dist')) && (await installs()))
   return built && linted && checked && published
