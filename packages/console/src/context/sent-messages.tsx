@@ -1,7 +1,7 @@
 import type { StateAnswer } from '@provost/server/console'
 import type { ReactNode } from 'react'
 
-import { ValueView } from '../entries/value-view.tsx'
+import { MessagePart } from '../entries/value-view.tsx'
 import { LabelChips } from '../look/label-chips.tsx'
 import { brief } from '../look/measures.ts'
 import { Words } from '../look/words.tsx'
@@ -37,35 +37,10 @@ export function SentMessages({
             </span>
           </p>
           {content.map((part, place) => (
-            <SentPart key={place} sessionId={sessionId} log={log} at={at} part={part} />
+            <MessagePart key={place} sessionId={sessionId} log={log} at={at} part={part} />
           ))}
         </li>
       ))}
     </ol>
-  )
-}
-
-function SentPart({
-  sessionId,
-  log,
-  at,
-  part,
-}: {
-  readonly sessionId: string
-  readonly log: string
-  readonly at: number
-  readonly part: StateAnswer['view'][number]['content'][number]
-}): ReactNode {
-  const { type, text, toolName, input, output } = part
-  // A message of the view is not at an entry of its own, so its words cannot be traced from here.
-  const place = { sessionId, log, offset: at }
-  if (typeof text === 'string') return <ValueView place={place} pointer="" value={text} cut={[]} />
-  return (
-    <div>
-      <span className="dim">
-        {type} <Words limit={60}>{toolName ?? ''}</Words>
-      </span>
-      <ValueView place={place} pointer="" value={input ?? output ?? part} cut={[]} />
-    </div>
   )
 }

@@ -1,9 +1,10 @@
 import { displayText, escapePointer, isRecord } from '@provost/core'
-import type { CutText } from '@provost/server/console'
+import type { CutText, StateAnswer } from '@provost/server/console'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 
 import { count } from '../look/measures.ts'
+import { Words } from '../look/words.tsx'
 import { consoleApi } from '../wire/console-api.ts'
 import type { EntryPlace } from './entry-query.ts'
 import type { TextPlace } from './text-place.ts'
@@ -106,3 +107,29 @@ const technical = new Set([
 
 /** Characters of one trace, as the server permits them. */
 const mostTraced = 20_000
+
+/** A part of a message that a model received. */
+export function MessagePart({
+  sessionId,
+  log,
+  at,
+  part,
+}: {
+  readonly sessionId: string
+  readonly log: string
+  readonly at: number
+  readonly part: StateAnswer['view'][number]['content'][number]
+}): ReactNode {
+  const { type, text, toolName, input, output } = part
+  // A message of the view is not at an entry of its own, so its words cannot be traced from here.
+  const place = { sessionId, log, offset: at }
+  if (typeof text === 'string') return <ValueView place={place} pointer="" value={text} cut={[]} />
+  return (
+    <div>
+      <span className="dim">
+        {type} <Words limit={60}>{toolName ?? ''}</Words>
+      </span>
+      <ValueView place={place} pointer="" value={input ?? output ?? part} cut={[]} />
+    </div>
+  )
+}

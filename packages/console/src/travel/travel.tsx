@@ -8,7 +8,7 @@ import { EntryView } from '../entries/entry-view.tsx'
 import { wordsOf } from '../entries/entry-words.ts'
 import type { SessionIndex } from '../entries/indexed-log.ts'
 import { useIndex } from '../entries/session-index.ts'
-import { ValueView } from '../entries/value-view.tsx'
+import { MessagePart } from '../entries/value-view.tsx'
 import { useKeys } from '../keys/key-map.ts'
 import { LabelChips } from '../look/label-chips.tsx'
 import { brief, count, dollars } from '../look/measures.ts'
@@ -166,36 +166,11 @@ function StateView({ sessionId, state }: { readonly sessionId: string; readonly 
               <LabelChips label={message.label} />
             </p>
             {message.content.map((part, n) => (
-              <Part key={n} sessionId={sessionId} log={log} at={at} part={part} />
+              <MessagePart key={n} sessionId={sessionId} log={log} at={at} part={part} />
             ))}
           </li>
         ))}
       </ol>
     </>
-  )
-}
-
-function Part({
-  sessionId,
-  log,
-  at,
-  part,
-}: {
-  readonly sessionId: string
-  readonly log: string
-  readonly at: number
-  readonly part: StateAnswer['view'][number]['content'][number]
-}): ReactNode {
-  const { type, text, toolName, input, output } = part
-  // A message of the view is not at an entry of its own, so its words cannot be traced from here.
-  const place = { sessionId, log, offset: at }
-  if (typeof text === 'string') return <ValueView place={place} pointer="" value={text} cut={[]} />
-  return (
-    <div className="travel-part">
-      <span className="dim">
-        {type} <Words limit={60}>{toolName ?? ''}</Words>
-      </span>
-      <ValueView place={place} pointer="" value={input ?? output ?? part} cut={[]} />
-    </div>
   )
 }
