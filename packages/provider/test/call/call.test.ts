@@ -3,13 +3,37 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { APICallError } from '@ai-sdk/provider'
 import { callModel } from '@provost/provider'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 
 import { ask, finish, hear, modelOf, streamModel, streamOf } from './stream-model.ts'
 
 afterEach(() => {
   vi.useRealTimers()
 })
+
+/** Follows the timers of some work alone: what an earlier file left in this process may have timers of its own. */
+function ownTimers() {
+  const scope = new AsyncLocalStorage<true>()
+  const open = new Set<unknown>()
+  const real = { setTimeout, clearTimeout }
+  vi.useFakeTimers()
+  const fake = { setTimeout, clearTimeout }
+  const own = (run: () => void, ms?: number): NodeJS.Timeout => {
+    const timer = fake.setTimeout(() => {
+      open.delete(timer)
+      run()
+    }, ms)
+    if (scope.getStore()) open.add(timer)
+    return timer
+  }
+  const clear = (timer?: NodeJS.Timeout): void => {
+    open.delete(timer)
+    fake.clearTimeout(timer)
+  }
+  Object.assign(globalThis, { setTimeout: own, clearTimeout: clear })
+  onTestFinished(() => void Object.assign(globalThis, real))
+  return { open, of: <T>(work: () => T): T => scope.run(true, work) }
+}
 
 const half: LanguageModelV4StreamPart[] = [
   { type: 'text-start', id: '0' },
@@ -313,25 +337,22 @@ describe('the time limit', () => {
   })
 
   it('does not end a call that keeps receiving parts, or one that ended', async () => {
-    vi.useFakeTimers()
+    const timers = ownTimers()
     const parts: LanguageModelV4StreamPart[] = [...half, { type: 'text-delta', id: '0', delta: 'wer' }, finish()]
-    // What an earlier file left in this process may have timers of its own.
-    const before = vi.getTimerCount()
-    const heard = hear(
-      streamModel(() => Promise.resolve(ticking(parts, 900))),
-      { settings: { stallMs: 1000 } },
-    )
+    const model = streamModel(() => Promise.resolve(ticking(parts, 900)))
+    const heard = timers.of(() => hear(model, { settings: { stallMs: 1000 } }))
+    await vi.advanceTimersByTimeAsync(500)
+    expect(timers.open.size).toBeGreaterThan(0)
     await vi.advanceTimersByTimeAsync(10_000)
     expect((await heard).answer).toMatchObject({ ok: true, parts: [{ text: 'Half an answer' }] })
-    expect(vi.getTimerCount()).toBe(before)
+    expect(timers.open.size).toBe(0)
   })
 
   it('stops its timers when the response is complete', async () => {
-    vi.useFakeTimers()
-    const before = vi.getTimerCount()
-    await hear(modelOf([...half, finish()]))
-    await hear(modelOf(half))
-    expect(vi.getTimerCount()).toBe(before)
+    const timers = ownTimers()
+    await timers.of(() => hear(modelOf([...half, finish()])))
+    await timers.of(() => hear(modelOf(half)))
+    expect(timers.open.size).toBe(0)
   })
 
   it('ends a call that takes too long as a whole, however busy its stream is', async () => {
