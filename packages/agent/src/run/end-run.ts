@@ -74,12 +74,16 @@ export function endHooks({ agent, entryAgent, state }: RunContext): readonly Hoo
   return hooks
 }
 
-/** Waits for work. After an abort it waits at most the grace of tools. */
+/** Milliseconds that `run.end` hooks have after an abort without a grace, so that an audit can still write its last link. */
+const hookGraceMs = 500
+
+/** Waits for work. After an abort it waits at most the grace of tools, or {@link hookGraceMs} if that is longer. */
 async function withinGrace<T>(ctx: RunContext, work: PromiseLike<T>): Promise<T | undefined> {
   const { signal } = ctx
   const over = Promise.withResolvers<undefined>()
   let grace: NodeJS.Timeout | undefined
-  const count = (): void => void (grace = setTimeout(over.resolve, ctx.control.graceMs, undefined))
+  const count = (): void =>
+    void (grace = setTimeout(over.resolve, Math.max(ctx.control.graceMs, hookGraceMs), undefined))
   if (signal.aborted) count()
   else signal.addEventListener('abort', count, { once: true })
   try {

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 
 import { createAgent } from '@provost/agent'
 import type { AgentOptions } from '@provost/agent'
@@ -85,6 +85,30 @@ describe('run.end', () => {
     expect(result.status).toBe(status)
     expect(reported(events)).toContain('hook broken: no disk')
     expect(events.at(-1)?.type).toBe('agent.end')
+  })
+
+  it.for([
+    ['completed', 2],
+    ['aborted', 100],
+  ] as const)('that is %s by an abort without a grace still writes before the end', async ([status, delay]) => {
+    const store = memoryStore()
+    let abort = (): void => {}
+    const end = extension('end', {
+      async 'run.end'(result, ctx) {
+        abort()
+        await setTimeout(delay)
+        await ctx.append('ended', { status: result.status })
+      },
+    })
+    const stream = agentOf([end], [{ text: 'done' }], { store }).stream('go')
+    abort = () => void stream.abort({ graceMs: 0 })
+    const result = await stream.result
+    expect(result.status).toBe(status)
+    const entries = await Array.fromAsync(store.read(result.sessionId))
+    expect(entries.slice(-2)).toMatchObject([
+      { type: 'ext', name: 'end', data: { status } },
+      { type: 'run', op: 'ended', status },
+    ])
   })
 
   it('comes to all extensions, whatever those before them did', async () => {
