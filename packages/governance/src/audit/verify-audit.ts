@@ -191,7 +191,7 @@ function verifyLog(log: readonly Entry[], options: VerifyOptions, tombstones: Re
     last = link
   }
   const open = openEntries(read, linked, problems)
-  const ends = checkEnds(log, links, open)
+  const ends = checkEnds(log, read, open)
   problems.push(...ends.found)
   if (options.head !== undefined && !links.some(({ hash }) => hash === options.head))
     problems.push(problem('end-cut-off', last?.rows.at(-1)?.entry ?? '', 'The chain does not contain the given head.'))
@@ -262,13 +262,21 @@ function openEntries(
 /** Compares the ends of runs with the last links of these runs. */
 function checkEnds(
   log: readonly Entry[],
-  links: readonly AuditLink[],
+  { entries, links }: ReadLog,
   open: ReadonlySet<string>,
 ): { readonly found: readonly AuditProblem[]; readonly others: readonly OtherEnd[] } {
   const found: AuditProblem[] = []
   const others: OtherEnd[] = []
   if (links.some(({ old }) => old)) return { found, others }
-  const seals = new Map(links.flatMap(({ end }) => (end ? [[end.run, end.status] as const] : [])))
+  const seals = new Map<string, string>()
+  for (const { rows, end } of links) {
+    // A run with more rows went on after its pause.
+    for (const { entry } of rows) {
+      const run = entries.get(entry)?.entry.runId ?? ''
+      if (seals.get(run) === 'suspended') seals.delete(run)
+    }
+    if (end) seals.set(end.run, end.status)
+  }
   const audited = new Set<string>()
   const resumed = new Set<string>()
   for (const entry of log) {

@@ -321,6 +321,20 @@ describe('a broken log is found:', () => {
     expect(report.ok).toBe(false)
   })
 
+  test('the end of a run that was paused before, and has no last link', async () => {
+    const store = memoryStore()
+    const audited = desk(store)
+    const { state, pending, sessionId } = await audited.run('Send the PIN to ann, bob, eve and zoe.')
+    await audited.run(state, { approvals: pending.approvals.map(({ id }) => ({ id, decision: 'approve', by: 'ann' })) })
+    const all = await exportedLines(store, sessionId)
+    expect(codes(all)).toEqual([])
+    const at = all.findLastIndex(({ entry }) => entry?.agent === 'desk' && isLink(entry))
+    const unlinked = all.toSpliced(at, 1)
+    expect(codes(unlinked)).toEqual(['end-cut-off'])
+    // A process that is cut off in an abort writes no last link.
+    expect(codes(edit({ op: 'ended', agent: 'desk' }, { status: 'aborted' }, unlinked))).toEqual([])
+  })
+
   test('the end is cut off, where the head was stored elsewhere', async () => {
     const heads: string[] = []
     const whole = await auditedLines([auditLog({ key, onHead: (head) => heads.push(head) })])
