@@ -1,12 +1,11 @@
 import { keepCompiledCode } from '../kept-code.ts'
 import type { Contender } from '../loop/contender.ts'
-import { loadPeer } from '../loop/peers.ts'
-import { check } from '../loop/script.ts'
 import { imports } from './imports.ts'
 import type { Subject } from './imports.ts'
 
 // A process that tells what it costs to import a runtime and to run it, first once, then as often as the parent says:
-// node child.ts SUBJECT [STEPS]. Without a number of steps it imports, and ends.
+// node child.ts SUBJECT [STEPS]. Without a number of steps it imports, and ends. Nothing of a runtime is imported before it is measured:
+// the script itself imports parts of Provost.
 
 /** What the process tells. Times are in milliseconds, for the import and the first run in all. */
 export interface Told {
@@ -46,6 +45,7 @@ async function contenderOf(subject: Subject): Promise<Contender> {
   if (subject === 'provost') return (await import('../loop/provost.ts')).provost
   if (subject === 'ai') return (await import('../loop/ai.ts')).toolLoopAgent
   if (subject in imports) {
+    const { loadPeer } = await import('../loop/peers.ts')
     const peers = { openai: 'openaiAgents', pi: 'pi', langgraph: 'langgraph', mastra: 'mastra' } as const
     if (subject in peers) return loadPeer(peers[subject as keyof typeof peers])
   }
@@ -63,6 +63,7 @@ if (process.send && isSubject(subject)) {
   else {
     keepCompiledCode()
     const steps = Number(length)
+    const { check } = await import('../loop/script.ts')
     const { name, prepare } = await contenderOf(subject)
     const run = prepare(steps)
     process.on('message', (runs) => void repeat(Number(runs)))
