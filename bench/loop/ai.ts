@@ -3,7 +3,8 @@ import type { StreamTextResult, ToolSet } from 'ai'
 
 import { countChunk, emptyTally } from './contender.ts'
 import type { Contender, Tally } from './contender.ts'
-import { aiSdkModel, inputSchema, look, question, toolDescription, toolName } from './script.ts'
+import { inputSchema, look, question, toolDescription, toolName } from './script.ts'
+import { aiSdkModel } from './scripted-model.ts'
 
 async function consume(
   result: Pick<StreamTextResult<ToolSet, never, never>, 'stream' | 'text'>,

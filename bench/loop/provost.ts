@@ -8,7 +8,8 @@ import { sqliteStore } from 'provost/sqlite'
 
 import { countChunk, emptyTally } from './contender.ts'
 import type { Contender, Tally } from './contender.ts'
-import { aiSdkModel, inputSchema, look, question, toolDescription, toolName } from './script.ts'
+import { inputSchema, look, question, toolDescription, toolName } from './script.ts'
+import { aiSdkModel } from './scripted-model.ts'
 
 type Run = () => Promise<{ readonly tally: Tally; readonly result: RunResult }>
 

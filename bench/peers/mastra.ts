@@ -11,7 +11,8 @@ import { LibSQLStore } from '@mastra/libsql'
 
 import { countChunk, emptyTally } from '../loop/contender.ts'
 import type { Contender, Tally } from '../loop/contender.ts'
-import { aiSdkModel, inputSchema, look, question, toolDescription, toolName } from '../loop/script.ts'
+import { inputSchema, look, question, toolDescription, toolName } from '../loop/script.ts'
+import { aiSdkModel } from '../loop/scripted-model.ts'
 
 const id = 'looker'
 
