@@ -3,7 +3,7 @@ import { build } from 'rolldown'
 
 await build({
   cwd: import.meta.dirname,
-  input: 'page.mjs',
+  input: 'page.jsx',
   platform: 'browser',
   logLevel: 'silent',
   moduleTypes: { '.css': 'empty' },

@@ -10,7 +10,7 @@ import { eventTypes } from '../../packages/core/src/index.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
-const guides = globSync(['*.md', 'docs/*.md', 'docs/{guide,start,decisions}/**/*.md'], { cwd: root })
+const guides = globSync(['*.md', 'docs/{*,site/home}.md', 'docs/{guide,start,decisions}/**/*.md'], { cwd: root })
 const pages = [...guides, ...globSync(['.changeset/*.md', '{packages,apps}/*/README.md'], { cwd: root })]
 
 /** The names that stand alone in the first column of a page's tables. */
@@ -97,4 +97,21 @@ test('the code of the page on recipes stands in a recipe, which full runs of the
   const blocks = [...read('docs/guide/recipes.md').matchAll(/^```\w+\n(.*?)\n```$/gms)].map(([, block = '']) => block)
   expect(blocks.length).toBe(14)
   expect(blocks.filter((block) => !recipes.some((recipe) => recipe.includes(block)))).toEqual([])
+})
+
+/** Code without the indentation of its place. */
+const flat = (code: string): string => code.replaceAll(/^ +/gm, '')
+
+test('the code of the page on servers that is not TypeScript stands in pages and tests that are run', () => {
+  const run = [
+    'packages/create-provost/templates/next/app/chat/[id]/chat.tsx',
+    'packages/server/test/ag-ui/ag-ui.test.ts',
+    'bench/copilotkit/runtime.mjs',
+    'bench/copilotkit/page.jsx',
+  ].map((file) => flat(read(file)))
+  const blocks = [...read('docs/guide/server.md').matchAll(/^```(?:js|jsx|tsx)\n(.*?)\n```$/gms)]
+  expect(blocks.length).toBe(4)
+  expect(
+    blocks.map(([, block = '']) => block).filter((block) => !run.some((code) => code.includes(flat(block)))),
+  ).toEqual([])
 })

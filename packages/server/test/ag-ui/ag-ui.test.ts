@@ -56,6 +56,19 @@ function asked(outcome: RunFinishedOutcome | undefined): Interrupt {
   return first
 }
 
+test('the lines of the page on AG-UI run an agent', async () => {
+  const { url, close } = await serve(serverOf([{ text: 'done' }]), { port: 0 })
+  onTestFinished(async () => close())
+  const [threadId, headers] = ['thread-1', { authorization: 'Bearer ann' }]
+  const agent = new HttpAgent({ url: `${url}/ag-ui/desk`, threadId, headers })
+  agent.addMessage({ id: crypto.randomUUID(), role: 'user', content: 'Refund 80' })
+  await agent.runAgent()
+  expect(shown(agent)).toEqual([
+    ['user', 'Refund 80'],
+    ['assistant', 'done'],
+  ])
+})
+
 test('a run has the messages, calls and results of the agent, and the thread continues', async () => {
   const agent = await threadOf([
     { reasoning: 'think', text: ['I ', 'refund'], toolCalls: [{ name: 'refund', input: { amount: 5 } }] },

@@ -6,7 +6,6 @@ import {
   useFrontendTool,
   useInterrupt,
 } from '@copilotkit/react-core/v2'
-import { createElement as h } from 'react'
 import { createRoot } from 'react-dom/client'
 import { z } from 'zod'
 
@@ -18,21 +17,28 @@ function Page() {
     handler: async () => 'Kyiv',
   })
   useDefaultRenderTool({
-    render: ({ name, status, result }) => h('output', { className: 'tool' }, `${name} ${status} ${result ?? ''}`),
+    render: ({ name, status, result }) => <output className="tool">{`${name} ${status} ${result ?? ''}`}</output>,
   })
   useInterrupt({
     agentId: 'desk',
-    render: ({ interrupt, resolve }) =>
-      h(
-        'section',
-        { className: 'question' },
-        h('p', null, interrupt?.message),
-        h('button', { className: 'approve', onClick: () => resolve({ approved: true }) }, 'Approve'),
-        h('button', { className: 'deny', onClick: () => resolve({ approved: false }) }, 'Deny'),
-      ),
+    render: ({ interrupt, resolve }) => (
+      <section className="question">
+        <p>{interrupt?.message}</p>
+        <button className="approve" onClick={() => resolve({ approved: true })}>
+          Approve
+        </button>
+        <button className="deny" onClick={() => resolve({ approved: false })}>
+          Deny
+        </button>
+      </section>
+    ),
   })
-  return h(CopilotChat, { agentId: 'desk', threadId: 'thread-1' })
+  return <CopilotChat agentId="desk" threadId="thread-1" />
 }
 
 const provider = { runtimeUrl: '/api/copilotkit', headers: { authorization: 'Bearer ann' }, showDevConsole: false }
-createRoot(document.querySelector('#root')).render(h(CopilotKitProvider, provider, h(Page)))
+createRoot(document.querySelector('#root')).render(
+  <CopilotKitProvider {...provider}>
+    <Page />
+  </CopilotKitProvider>,
+)
