@@ -3,9 +3,10 @@
  *
  * Builds the documentation as a site in `docs/site/dist`, from the pages of the repository, the examples they link to, and
  * the doc comments of the sources. Ends with exit code 1 if a link leads nowhere. `--serve` shows it on this machine.
+ * `scripts/check-site.ts` then looks at each page in a browser.
  */
 import { execFileSync, spawn } from 'node:child_process'
-import { cpSync, existsSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -30,7 +31,6 @@ if (!existsSync(join(site, 'node_modules/.modules.yaml')))
 console.log('Reading the pages and their links.')
 rmSync(pagesFolder, { recursive: true, force: true })
 mkdirSync(join(pagesFolder, 'public'), { recursive: true })
-cpSync(join(site, 'home.md'), join(pagesFolder, 'index.md'))
 const pages = writePages(pagesFolder)
 
 console.log('Reading the doc comments.')

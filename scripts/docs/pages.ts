@@ -19,6 +19,7 @@ const renamed: Readonly<Record<string, string>> = {
   'CHANGELOG.md': 'changelog.md',
   'CONTRIBUTING.md': 'contributing.md',
   'docs/index.md': 'contents.md',
+  'docs/site/home.md': 'index.md',
 }
 
 /** A page of the site that comes from a page of the repository. */
@@ -69,10 +70,11 @@ function outsideCode(text: string, change: (part: string) => string): string {
  * @param folder where they are written.
  */
 export function writePages(folder: string): readonly Page[] {
-  const files = globSync(pagePatterns, {
+  const found = globSync(pagePatterns, {
     cwd: root,
     exclude: (path) => path.includes('node_modules') || path === join('docs', 'site'),
-  }).toSorted((a, b) => a.localeCompare(b))
+  })
+  const files = [...found, join('docs', 'site', 'home.md')].toSorted((a, b) => a.localeCompare(b))
   const code = new Set<string>()
   const write = (path: string, text: string): void => {
     const place = join(folder, path)
