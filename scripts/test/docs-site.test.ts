@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { deadLinks } from '../docs/built-links.ts'
-import { llmsText } from '../docs/llms.ts'
+import { llmsFullText, llmsText } from '../docs/llms.ts'
 import { sections } from '../docs/navigation.ts'
 import { writePages } from '../docs/pages.ts'
 import type { Page } from '../docs/pages.ts'
@@ -24,6 +24,21 @@ describe('the site has', () => {
     const listed = sections.flatMap((section) => section.pages.map(({ path }) => path))
     expect(listed.filter((path) => !path.startsWith('reference/') && !paths.has(path))).toEqual([])
     expect(new Set(listed).size).toBe(listed.length)
+  })
+
+  test('each page of its navigation that is a guide or shows figures, in the list of all pages', () => {
+    const list = readFileSync(join(folder, 'contents.md'), 'utf8')
+    const listed = sections.flatMap((section) => section.pages.map(({ path }) => path))
+    const wanted = listed.filter((path) =>
+      /^(?:start|guide)\/|-figures$|^(?:security|benchmarks|features|runtimes)$/.test(path),
+    )
+    expect(wanted.length).toBeGreaterThan(40)
+    expect(wanted.filter((path) => !list.includes(`](./${path}.md)`))).toEqual([])
+  })
+
+  test('a first page with the picture of the console', () => {
+    expect(readFileSync(join(folder, 'index.md'), 'utf8')).toContain('](./pictures/inbox.png)')
+    expect(existsSync(join(folder, 'pictures/inbox.png'))).toBe(true)
   })
 
   test('a page for each example, with its code and how to run it', () => {
@@ -50,7 +65,17 @@ describe('the site has', () => {
   })
 
   test('a list for models, with the first sentence of each page', () => {
-    expect(llmsText(pages)).toMatch(/^- \[A script\]\(\/start\/script\.html\): One file, one package/m)
+    const text = llmsText(pages)
+    expect(text).toMatch(/^- \[A script\]\(\/start\/script\.html\): One file, one package/m)
+    const targets = [...text.matchAll(/\]\(\/([^)]+)\.html\)/g)].map(([, path = '']) => path)
+    const guides = targets.filter((path) => !path.startsWith('reference/'))
+    expect(guides.filter((path) => !pages.some((page) => page.path === `${path}.md`))).toEqual([])
+  })
+
+  test('all guides in one text for models', () => {
+    const text = llmsFullText(pages)
+    const guides = pages.filter(({ path }) => /^(?:start|guide)\//.test(path))
+    expect(guides.filter(({ path }) => !text.includes(`<!-- ${path} -->`))).toEqual([])
   })
 })
 

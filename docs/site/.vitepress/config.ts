@@ -18,7 +18,10 @@ function drawDiagrams(md: MarkdownIt): void {
     const svg = renderMermaidSVG(token.content, { transparent: true }).replace(/<style>.*?<\/style>/su, '')
     // The arrows of each diagram have ids of their own.
     const own = svg.replaceAll(/(?<= id="|url\(#)(?=arrowhead)/gu, `d${index}-`)
-    return `<figure v-pre class="diagram">${own.replace(/ style="[^"]*"/u, '')}</figure>\n`
+    // On a phone a wide one scrolls, so that its words can be read.
+    const [, width = '0'] = /<svg[^>]*? width="([\d.]+)/u.exec(own) ?? []
+    const style = ` style="min-width:${Math.min(Number(width), 560)}px"`
+    return `<figure v-pre class="diagram">${own.replace(/ style="[^"]*"/u, style)}</figure>\n`
   }
 }
 
