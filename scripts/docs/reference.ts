@@ -43,16 +43,26 @@ export function tidyReference(folder: string): void {
     )
     writeFileSync(join(folder, file), `---\noutline: [2, 3]\n---\n\n# ${title}\n\n${linked.trim()}\n`)
   }
-  const rows = referenceEntries.map(({ text, path }) => {
-    const names = parts
-      .filter(({ file }) => file === `${basename(path)}.md`)
-      .flatMap((part) => [...part.text.matchAll(/^### (.+)\(\)$/gmu)].map(([, name = '']) => `\`${name}\``))
-    return `| [\`${text}\`](./${basename(path)}.md) | ${names.slice(0, 8).join(', ')}${names.length > 8 ? ', …' : ''} |`
+  const pages = referenceEntries.map(({ text, path }) => {
+    const page = `${basename(path)}.md`
+    const functions = parts.filter(({ file }) => file === page).flatMap((part) => functionsIn(part.text))
+    const links = functions.map((name) => `[\`${name}\`](./${page}#${anchorOf(name)})`)
+    return { link: `[\`${text}\`](./${page})`, links }
   })
+  const rows = pages
+    .filter(({ links }) => links.length > 0)
+    .map(({ link, links }) => `| ${link} | ${links.join(', ')} |`)
+  const others = pages.filter(({ links }) => links.length === 0).map(({ link }) => link)
   writeFileSync(
     join(folder, 'index.md'),
-    `# Reference\n\nMade from the doc comments of the sources: what a function returns or does, its parameters with units and defaults, its errors.\n\n| entry | functions |\n| --- | --- |\n${rows.join('\n')}\n\nEvents, hooks and errors have pages with tables: [Events](../guide/events.md), [Hooks](../guide/hooks.md), [Errors](../guide/errors.md).\n`,
+    `# Reference\n\nMade from the doc comments of the sources: what a function returns or does, its parameters with units and defaults, its errors.\n\n| import from | functions |\n| --- | --- |\n${rows.join('\n')}\n\nTypes have pages of their own: ${others.join(', ')}.\n\nEvents, hooks and errors have pages with tables: [Events](../guide/events.md), [Hooks](../guide/hooks.md), [Errors](../guide/errors.md).\n`,
   )
+}
+
+/** The names of the functions of a page; types that can be called are not among them. */
+function functionsIn(page: string): readonly string[] {
+  const [, functions = ''] = /^## Functions\n((?:(?!^## )[^])*)/mu.exec(page) ?? []
+  return Array.from(functions.matchAll(/^### (.+)\(\)$/gmu), ([, name = '']) => name)
 }
 
 function partsOf(file: string, text: string): readonly Part[] {

@@ -9,6 +9,7 @@ import { llmsFullText, llmsText } from '../docs/llms.ts'
 import { sections } from '../docs/navigation.ts'
 import { writePages } from '../docs/pages.ts'
 import type { Page } from '../docs/pages.ts'
+import { tidyReference } from '../docs/reference.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'provost-site-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -84,4 +85,23 @@ test('a link of the built site that leads to no page or heading is found', () =>
   writeFileSync(join(site, 'index.html'), '<a href="/a.html#here">a</a><a class="x" href="/a.html#gone">a</a>')
   writeFileSync(join(site, 'a.html'), '<h2 id="here"></h2><a href="./b.html">b</a><a href="https://example.com">c</a>')
   expect(deadLinks(site)).toEqual(['a.html → ./b.html', 'index.html → /a.html#gone'])
+})
+
+test('the reference lists the functions of each entry, with links, and no types that can be called', () => {
+  const reference = mkdtempSync(join(folder, 'reference-'))
+  writeFileSync(join(reference, 'modules.md'), '# all')
+  writeFileSync(
+    join(reference, 'index.md'),
+    '# index\n\n## Functions\n\n### tool()\n\nSee [budget](governance.md#budget).\n',
+  )
+  writeFileSync(
+    join(reference, 'governance.md'),
+    '# governance\n\n## Functions\n\n### budget()\n\n### auditLog()\n\n## Type Aliases\n\n### DataFlowRule()\n',
+  )
+  tidyReference(reference)
+  const list = readFileSync(join(reference, 'index.md'), 'utf8')
+  expect(list).toContain('| [`provost`](./provost.md) | [`tool`](./provost.md#tool) |')
+  expect(list).toContain('| [`provost/governance`](./governance.md) | [`budget`](./governance.md#budget), [`auditLog`]')
+  expect(list).not.toContain('DataFlowRule')
+  expect(readFileSync(join(reference, 'provost.md'), 'utf8')).toContain('[budget](./governance.md#budget)')
 })
