@@ -54,7 +54,18 @@ export default defineConfig({
     theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
   },
   themeConfig: {
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch: {
+          searchOptions: {
+            // Guides explain; the reference and records of changes are for readers who know the names.
+            boostDocument: (id: string) =>
+              /^\/(?:guide|start)\//.test(id) ? 2 : /^\/(?:reference|decisions|changelog)/.test(id) ? 0.5 : 1,
+          },
+        },
+      },
+    },
     outline: [2, 3],
     nav: [
       { text: 'Start', link: '/start/script' },
