@@ -1,6 +1,8 @@
 import type { NewEntry, RunResult } from '@provost/core'
 
+import { runPaced } from '../control/paced-work.ts'
 import { agentNamed } from '../handoff/active-agent.ts'
+import { foldInSteps } from '../hooks/fold-value.ts'
 import { runHooks } from '../hooks/run-hooks.ts'
 import { isAwaited } from '../messages/child-message.ts'
 import { runResult } from '../result/run-result.ts'
@@ -57,6 +59,11 @@ export async function runEndHooks(
 ): Promise<void> {
   await runHooks(scope, 'run.end', undefined, {
     hooks,
+    // An abort does not end this work: what a hook writes of the end of the run would be missing.
+    changes: {
+      foldInTurns: (fold) => runPaced(foldInSteps(scope.state, fold)),
+      inTurns: (work) => runPaced(work),
+    },
     call: (hook, ctx) => hook(result, ctx),
     wait: (answer) => withinGrace(scope, answer),
   })

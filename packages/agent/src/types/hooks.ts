@@ -21,7 +21,9 @@ export interface Observers {
 }
 
 /** Members of a context that are replaced for one hook. */
-export type ContextChanges = Partial<Pick<HookContext, 'approval' | 'final' | 'audit' | 'emit' | 'generate' | 'report'>>
+export type ContextChanges = Partial<
+  Pick<HookContext, 'approval' | 'final' | 'foldInTurns' | 'inTurns' | 'audit' | 'emit' | 'generate' | 'report'>
+>
 
 /**
  * The contexts of a run: one per extension, all over the same log, and variants with changes.

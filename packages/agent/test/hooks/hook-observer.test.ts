@@ -2,13 +2,24 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 
 import { createAgent } from '@provost/agent'
 import type { AgentOptions } from '@provost/agent'
-import type { AgentEvent, EventType, Extension, Hooks, RunResult, RunStatus } from '@provost/core'
+import type { AgentEvent, EventType, Extension, Fold, Hooks, RunResult, RunStatus, Steps } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedStep } from '@provost/testing'
 import { describe, expect, it } from 'vitest'
 
-import { echo, entriesOfType, extension, missing, only, reported, say, typesOf, watch } from './hook-scenario.ts'
+import {
+  echo,
+  entriesOf,
+  entriesOfType,
+  extension,
+  missing,
+  only,
+  reported,
+  say,
+  typesOf,
+  watch,
+} from './hook-scenario.ts'
 
 function agentOf(
   extensions: readonly Extension[],
@@ -104,11 +115,28 @@ describe('run.end', () => {
     abort = () => void stream.abort({ graceMs: 0 })
     const result = await stream.result
     expect(result.status).toBe(status)
-    const entries = await Array.fromAsync(store.read(result.sessionId))
+    const entries = await entriesOf(store, result.sessionId)
     expect(entries.slice(-2)).toMatchObject([
       { type: 'ext', name: 'end', data: { status } },
       { type: 'run', op: 'ended', status },
     ])
+  })
+
+  it('of an aborted run does work in turns to its end', async () => {
+    const done: unknown[] = []
+    const busy = function* <T>(result: T): Steps<T> {
+      const until = performance.now() + 40
+      while (performance.now() < until) yield
+      return result
+    }
+    const count: Fold<number> = { key: 'end/count', initial: 0, apply: (entries) => entries + 1, steps: () => busy(2) }
+    const end = extension('end', {
+      async 'run.end'(_, ctx) {
+        done.push(await ctx.inTurns(busy('worked')), await ctx.foldInTurns(count))
+      },
+    })
+    await endings.aborted([end])
+    expect(done).toEqual(['worked', 2])
   })
 
   it('comes to all extensions, whatever those before them did', async () => {

@@ -94,7 +94,7 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
   foldInTurns<S>(fold: Fold<S>): MaybePromise<S>
   /**
    * Does work that can pause, and yields to the event loop between its steps. Work without a pause is done at once.
-   * Rejects with the reason of `signal` when the run is aborted meanwhile.
+   * Rejects with the reason of `signal` when the run is aborted meanwhile, except in a `run.end` hook.
    */
   inTurns<T>(work: Steps<T>): MaybePromise<T>
   /** Runs `fn` once for a key and logs its value. After a crash it returns the logged value. */
