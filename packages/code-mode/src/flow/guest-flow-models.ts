@@ -168,7 +168,7 @@ const listIterator = (items) => {
   return construct(Rounds, [it])
 }
 class Rounds { #it; constructor(it) { this.#it = it } next() { return this.#it.next() } [Symbol.iterator]() { return this } toArray() { return ops.sp(this, 0) }
-  map(fn) { return listIterator(ops.sp(this, 0).map((v, i) => c(fn, undefined, [v, i], pc))) }
+  map(fn) { return listIterator(arrays.map(ops.sp(this, 0), [fn], pc)) }
   filter(fn) { return listIterator(arrays.filter(ops.sp(this, 0), [fn], pc)) } }
 freeze(Rounds)
 freeze(Rounds.prototype)
@@ -256,7 +256,7 @@ const objects = {
   is: (_, [a, b]) => lab(same(raw(a), raw(b)), join(labelOf(a), labelOf(b))),
   freeze: (_, [x], p) => { const o = raw(x); if (typeof o === 'object' && o !== null) { if (p !== 0) raise(o, p); freeze(o) } return x },
   isFrozen: (_, [x]) => lab(Object.isFrozen(raw(x)), own(x, raw(x))),
-  create: (_, [x, more], p, f) => { if (more !== undefined) refuse('Object.create', p); return lab(f(raw(x)), labelOf(x)) },
+  create: (_, [x, more], p, f) => { if (more !== undefined) refuse('Object.create', p); return lab(f(raw(x)), own(x, raw(x))) },
   getOwnPropertyNames: (_, [x], p) => { const [o, l] = itemKeys(x, p); return fresh(Object.getOwnPropertyNames(o), l) },
   getPrototypeOf: (_, [x], p) => { const [o, l] = itemKeys(x, p); return lab(getPrototypeOf(typeof o === 'object' || typeof o === 'function' ? o : Object(o)), l) },
 }
@@ -268,15 +268,17 @@ const objectMethods = {
   toLocaleString: (self, args, p) => m(self, 'toString', args, p),
 }
 
+// A function for the engine to call, which would lose the labels of what it returns.
+const plainly = (name, f, p) => (k, v) => { const to = c(f, undefined, [k, v], p); if (holds(to)) refuse(name, p); return to }
 const json = {
   parse: (_, args, p) => {
-    if (args[1] !== undefined) { if (holds(args[0])) refuse('JSON.parse with a function', p); return apply(parse, JSON, [raw(args[0]), (k, v) => raw(c(args[1], undefined, [k, v], p))]) }
+    if (args[1] !== undefined) { if (holds(args[0])) refuse('JSON.parse with a function', p); return apply(parse, JSON, [raw(args[0]), plainly('JSON.parse with a function', args[1], p)]) }
     acc = 0
     const source = text(args[0]), l = acc
     return lab(guarded(l, p, parse, JSON, [source]), l)
   },
   stringify: (_, [x, by, space], p) => {
-    if (typeof raw(by) === 'function') { if (holds(x)) refuse('JSON.stringify with a function', p); return apply(stringify, JSON, [x, (k, v) => raw(c(by, undefined, [k, v], p)), raw(space)]) }
+    if (typeof raw(by) === 'function') { const name = 'JSON.stringify with a function'; if (holds(x) || holds(space)) refuse(name, p); return apply(stringify, JSON, [x, plainly(name, by, p), space]) }
     const v = written(x, 0)
     acc = v.label
     const other = un(by), gap = un(space), l = acc
@@ -285,7 +287,7 @@ const json = {
   },
 }
 
-const pending = (x) => { const v = raw(x); return typeof v === 'object' && v !== null ? v : x }
+const pending = (x) => { const v = raw(x); return typeof v === 'object' && v !== null ? followedThen(v) : x }
 const gathered = (name) => (_, [x], p, f) => {
   const items = [], it = iter(x, p), labels = []
   while (it.next(p)) { items.push(pending(it.value)); labels.push(labelOf(it.value)) }
@@ -317,7 +319,7 @@ const modelled = (model) => { const f = () => {}; models.set(f, model); return f
 
 const functions = {
   call: (self, [t, ...args], p) => c(self, t, args, p),
-  apply: (self, [t, list], p) => { if (nil(list)) return c(self, t, [], p); const it = ops.sp(iterable(list), p); return c(self, t, it, join(p, shapeOf(it))) },
+  apply: (self, [t, list], p) => { if (nil(list)) return c(self, t, [], p); const it = ops.sp(iterable(list), p); spread = shapeOf(it); return c(self, t, it, p) },
   bind: (self, [t, ...first], p) => { const f = self; const bound = (...more) => c(f, t, [...first, ...more], pc); return bound },
   toString: (self, _, p) => 'function () { [code] }',
 }
@@ -399,7 +401,14 @@ models.set(Num, (self, args, p) => { if (args.length === 0) return 0; acc = 0; c
 models.set(Symbol, (self, args, p, f) => { if (holds(args[0])) refuse('Symbol', p); return apply(f, undefined, args) })
 models.set(Object, (self, [x], p, f) => { const v = raw(x); return lab(f(v), labelOf(x)) })
 models.set(Array, (self, args, p) => makers.get(Array)(args, p))
-const generated = (self, args, p, f) => { pc = join(p, labelOf(self)); return lab(apply(f, raw(self), args), labelOf(self)) }
+const generated = (self, args, p, f) => {
+  const o = raw(self), l = own(self, o)
+  pc = join(p, l)
+  steps = 0
+  const step = apply(f, o, args)
+  if (!(step instanceof P)) raise(step, steps)
+  return lab(step, l)
+}
 for (const it of [(function* () {})(), (async function* () {})()]) for (const name of ['next', 'return', 'throw']) models.set(getPrototypeOf(getPrototypeOf(it))[name], generated)
 // Every iterator gives itself.
 for (const o of [Iterator.prototype, getPrototypeOf(getPrototypeOf(getPrototypeOf((async function* () {})())))]) for (const key of [Symbol.iterator, Symbol.asyncIterator]) { const f = o && getOwnPropertyDescriptor(o, key)?.value; if (f) models.set(f, (self) => self) }

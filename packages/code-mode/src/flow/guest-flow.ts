@@ -66,7 +66,7 @@ const join = (a, b) => {
 }
 const namesOf = (l) => { const list = sets[l], out = []; for (let i = 0; i < list.length; i++) { const o = origins[list[i]]; out[i] = o.call + ':' + o.kind } return out }
 
-let pc = 0, leaky = false, acc = 0, anyShape = false, spread = 0
+let pc = 0, leaky = false, acc = 0, anyShape = false, spread = 0, lacks = 0, steps = 0
 const shapes = new W()
 // Fields whose label the tool declares, whatever the label of the object is.
 let anyDeclared = false
@@ -172,21 +172,27 @@ const del = (o, k, p) => {
 
 // Calls. A model replaces each function of the language; a function without one is one of the script.
 const models = new M(), makers = new M()
+// A list that is spread has a label for what it holds and lacks: a function of the language receives it with that of the
+// control flow; a function of the script has it on the arguments that it may lack, and reads it for its rest.
+const fill = (f, args, l) => { if (l !== 0) while (args.length < f.length) args.push(lab(undefined, l)); lacks = l }
 const c = (f, self, args, p) => {
-  let l = 0
-  if (spread !== 0) { p = join(p, spread); spread = 0 }
-  if (f instanceof Box) { l = f.l; f = f.v; p = join(p, l); if (bads[l] && !models.has(f)) leaky = true }
+  const given = spread
+  let l = given
+  spread = 0
+  if (f instanceof Box) { l = join(l, f.l); if (bads[f.l] && !models.has(f.v)) leaky = true; p = join(p, f.l); f = f.v }
   if (typeof f !== 'function') fail(T, 'not a function', l, p)
   const model = models.get(f)
-  if (model !== undefined) return lab(model(self, args, p, f), l)
+  if (model !== undefined) return lab(model(self, args, join(p, given), f), l)
+  fill(f, args, given)
   pc = p
   const v = apply(f, self, args)
   return l === 0 ? v : lab(v, l)
 }
 const m = (o, k, args, p) => {
   // The label of what selects the function, apart from that of the receiver.
+  const given = spread
   let l = 0, chosen = 0, self = o
-  if (spread !== 0) { p = join(p, spread); spread = 0 }
+  spread = 0
   if (k instanceof Box) { chosen = l = k.l; k = k.v }
   if (self instanceof Box) { l = join(l, self.l); self = self.v }
   if (self === null || self === undefined) fail(T, 'cannot read property ' + quoted(k) + ' of ' + self, l, p)
@@ -197,24 +203,28 @@ const m = (o, k, args, p) => {
   if (typeof f !== 'function') fail(T, 'not a function: ' + quoted(k), join(l, typeof self === 'object' ? shapeOf(self) : 0), p)
   const model = models.get(f)
   if (model !== undefined) {
-    if (chosen === 0) return model(o, args, p, f)
     if (bads[chosen]) leaky = true
-    return lab(model(o, args, join(p, chosen), f), chosen)
+    const all = join(chosen, given)
+    return all === 0 ? model(o, args, p, f) : lab(model(o, args, join(p, all), f), all)
   }
   if (typeof self === 'object') l = join(l, shapeOf(self))
   if (l !== 0) { p = join(p, l); if (bads[l]) leaky = true }
+  fill(f, args, given)
   pc = p
   const v = apply(f, o, args)
+  l = join(l, given)
   return l === 0 ? v : lab(v, l)
 }
 const n = (C, args, p) => {
-  let l = 0
-  if (spread !== 0) { p = join(p, spread); spread = 0 }
-  if (C instanceof Box) { l = C.l; C = C.v; p = join(p, l); if (bads[l]) leaky = true }
+  const given = spread
+  let l = given
+  spread = 0
+  if (C instanceof Box) { l = join(l, C.l); if (bads[C.l]) leaky = true; p = join(p, C.l); C = C.v }
   if (typeof C !== 'function') fail(T, 'not a constructor', l, p)
   const maker = makers.get(C)
-  if (maker !== undefined) return lab(maker(args, p, C), l)
+  if (maker !== undefined) return lab(maker(args, join(p, given), C), l)
   if (models.has(C)) { for (const one of args) if (holds(one) || typeof one === 'function') refuse('new ' + C.name, p); return lab(construct(C, args), l) }
+  fill(C, args, given)
   pc = p
   return lab(construct(C, args), l)
 }
@@ -276,6 +286,8 @@ const ops = {
   brl: (p, l, line) => {
     if (l === 0) return p
     const all = join(p, l)
+    // A getter or a toString that the branch calls takes it from here.
+    pc = all
     if (all !== p) { const old = lines.get(all) || lines.get(p) || []; if (old.length < 8 && !old.includes(line)) lines.set(all, [...old, line]) }
     return all
   },
@@ -327,7 +339,12 @@ const ops = {
     return out
   },
   from: (list, at) => { const out = list.slice(at), l = shapeOf(list); if (l !== 0) raise(out, l); return out },
-  w: (x) => x instanceof Box && typeof x.v === 'object' && x.v !== null ? x.v : x,
+  w: (x) => { const v = raw(x); return typeof v === 'object' && v !== null ? followedThen(v) : x },
+  // The label of what a generator does: whether it goes on, and with which step.
+  u: join,
+  yi: (v, p, l) => { steps = l; return lab(v, p) },
+  steps: () => steps,
+  lacks: () => lacks,
   none: {},
   sw: (d, cases) => {
     let l = labelOf(d), other = -1
@@ -346,8 +363,8 @@ const ops = {
     return f
   },
   sup: (args, made) => {
+    acc = spread
     spread = 0
-    acc = 0
     supArgs = args
     // The class below all classes of the script.
     let C = made
@@ -357,7 +374,12 @@ const ops = {
   },
   supArgs: () => supArgs,
   supEnd: (self) => { raise(self, supLabel); supLabel = 0; return self },
-  gen: (x, p) => { const v = raw(x); if (typeof v === 'object' && v !== null && !isArray(v) && !(v instanceof M) && !(v instanceof S) && typeof v.next === 'function') return v; return ops.sp(x, p) },
+  gen: (x, p) => { const v = raw(x); if (typeof v === 'object' && v !== null && !isArray(v) && !(v instanceof M) && !(v instanceof S) && typeof v.next === 'function') return v; const out = ops.sp(x, p); steps = shapeOf(out); return out },
+}
+// The engine would call the method of such an object itself, and lose the labels of what it passes on.
+const followedThen = (v) => {
+  if (v instanceof P || typeof raw(v.then) !== 'function' || models.has(raw(v.then))) return v
+  return makers.get(P)([(...made) => m(v, 'then', made, pc)], pc)
 }
 let supArgs = [], supLabel = 0
 const slow2 = both((a, b) => a == b)
@@ -422,7 +444,7 @@ ops.waits = (x, p) => {
   const inner = c(f, x, [], p)
   return { label: labelOf(x), value: undefined, async end() { if (typeof raw(inner).return === 'function') await m(inner, 'return', [], p) }, async next(q) {
     const step = await m(inner, 'next', [], q), done = g(step, 'done', q)
-    this.label = join(this.label, labelOf(done))
+    this.label = join(this.label, join(labelOf(done), labelOf(g(step, 'value', q))))
     if (y(done)) return false
     this.value = lab(g(step, 'value', q), this.label)
     return true

@@ -92,6 +92,15 @@ function isVisible(ctx: RewriteContext, binding: Binding, node: AnyNode): boolea
   }
 }
 
+/**
+ * A step of a generator, with the label of all branches so far that decided whether there is one. Readers of an async
+ * generator take that label from the value.
+ */
+export function step(generator: FunctionNode, value: string): string {
+  const steps = '$$y = $$.u($$y, $$p)'
+  return generator.async ? `$$.yi(${value}, ${steps}, $$y)` : `$$.yi(${value}, $$p, ${steps})`
+}
+
 /** The expressions that raise the label of all that a part of the script may have changed, taken or not. */
 export function mergesOf(ctx: RewriteContext, node: AnyNode, effect: PartEffect): readonly string[] {
   const found: string[] = []
@@ -105,6 +114,7 @@ export function mergesOf(ctx: RewriteContext, node: AnyNode, effect: PartEffect)
     else leaks = true
   }
   if (leaks) found.push('$$.leak($$p)')
+  if (effect.yields) found.push('$$y = $$.u($$y, $$p)')
   if (effect.acts) found.push('$$.untaken($$p)')
   return found
 }

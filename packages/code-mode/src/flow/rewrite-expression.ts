@@ -2,7 +2,7 @@ import type { AnyNode } from 'acorn'
 
 import { GuestSyntaxError } from '../engine/engine.ts'
 import type { RewriteContext } from './rewrite-context.ts'
-import { fresh, lineOf, mark, mergesOf, temp } from './rewrite-context.ts'
+import { fresh, lineOf, mark, mergesOf, step, temp } from './rewrite-context.ts'
 import { assignPattern } from './rewrite-pattern.ts'
 import type { PartEffect } from './script-effect.ts'
 import { isFunction } from './syntax-tree.ts'
@@ -46,8 +46,8 @@ export function refuse(node: AnyNode, what: string): never {
   )
 }
 
-export function isPure({ writes, mutates, isWild, acts }: PartEffect): boolean {
-  return writes.size === 0 && mutates.size === 0 && !isWild && !acts
+export function isPure({ writes, mutates, isWild, acts, yields }: PartEffect): boolean {
+  return writes.size === 0 && mutates.size === 0 && !isWild && !acts && !yields
 }
 
 /**
@@ -277,6 +277,14 @@ function propertyText(ctx: RewriteContext, { kind, key, value, method }: Of<'Pro
   return `${name}: ${ctx.expression(value)}`
 }
 
+function yielded(ctx: RewriteContext, node: Of<'YieldExpression'>): string {
+  const { argument, delegate } = node
+  if (!delegate) return `(yield ${step(ctx.frame.node, argument ? ctx.expression(argument) : 'void 0')})`
+  const value = temp(ctx)
+  const inner = `${value} = yield* $$.gen(${argument ? ctx.expression(argument) : '[]'}, $$p)`
+  return `(${inner}, $$y = $$.u($$y, $$.u($$p, $$.steps())), ${value})`
+}
+
 function template(ctx: RewriteContext, node: Of<'TemplateLiteral'>): string {
   const parts = node.quasis.flatMap((quasi, index) => {
     const text = JSON.stringify(quasi.value.cooked ?? '')
@@ -410,8 +418,7 @@ export function expressionText(ctx: RewriteContext, node: AnyNode): string {
       return `(${value} = ${ctx.expression(node.argument)}, $$.jt(await $$.w(${value}), ${value}))`
     }
     case 'YieldExpression':
-      if (node.delegate) return `(yield* $$.gen(${node.argument ? ctx.expression(node.argument) : '[]'}, $$p))`
-      return `(yield ${node.argument ? `$$.j(${ctx.expression(node.argument)}, $$p)` : 'void 0'})`
+      return yielded(ctx, node)
     case 'ParenthesizedExpression':
       return ctx.expression(node.expression)
     case 'MetaProperty':

@@ -3,7 +3,7 @@ import { parseExpressionAt } from 'acorn'
 
 import { GuestSyntaxError } from '../engine/engine.ts'
 import type { FunctionFrame, PlaceRow, RewriteContext } from './rewrite-context.ts'
-import { leaves, placeLines } from './rewrite-context.ts'
+import { leaves, placeLines, step } from './rewrite-context.ts'
 import { expressionText, refuse } from './rewrite-expression.ts'
 import { declarePattern } from './rewrite-pattern.ts'
 import { leaving, statementText } from './rewrite-statement.ts'
@@ -94,25 +94,28 @@ export function rewriteScript(wrapped: string, acting: (tool: string) => boolean
         if (param.type === 'Identifier') names.push(param.name)
         else if (param.type === 'RestElement') {
           names.push(`...$$a${index}`)
-          taken.push(...declarePattern(ctx, param.argument, `$$a${index}`))
+          taken.push(...declarePattern(ctx, param.argument, `$$.j($$a${index}, $$l)`))
         } else if (param.type === 'AssignmentPattern') {
           names.push(`$$a${index}`)
           const filled = `$$.jt($$.raw($$a${index}) === void 0 ? ${ctx.expression(param.right)} : $$a${index}, $$a${index})`
-          taken.push(...declarePattern(ctx, param.left, filled))
+          taken.push(...declarePattern(ctx, param.left, `$$.j(${filled}, $$l)`))
         } else {
           names.push(`$$a${index}`)
           taken.push(...declarePattern(ctx, param, `$$a${index}`))
         }
       }
+      const lacks = node.params.some(({ type }) => type === 'RestElement' || type === 'AssignmentPattern')
       const { body } = node
       const early = ctx.frame.leavesEarly
       const inner =
         body.type === 'BlockStatement'
           ? body.body.map((one) => ctx.statement(one)).join(' ')
           : `return ${ctx.expression(body)};`
-      const end = early ? `${leaving(ctx)}${isConstructor ? '' : 'return $$.j(void 0, $$p);'}` : ''
+      const returns = early && !isConstructor ? 'return $$.j(void 0, $$p);' : ''
+      const last = node.generator ? `return ${step(node, 'void 0')};` : returns
+      const end = `${early ? leaving(ctx) : ''}${last}`
       const temps = ctx.frame.temps.map((name) => `, ${name}`).join('')
-      const start = `let $$p = $$.pc()${temps}${early ? ', $$e = $$p' : ''};`
+      const start = `let $$p = $$.pc()${temps}${early ? ', $$e = $$p' : ''}${node.generator ? ', $$y = $$p' : ''}${lacks ? ', $$l = $$.lacks()' : ''};`
       const params = taken.length > 0 ? ` let ${taken.join(', ')};` : ''
       ctx.frame = outer
       const arrow = node.type === 'ArrowFunctionExpression' ? ' => ' : ' '

@@ -1,7 +1,7 @@
 import type { AnyNode } from 'acorn'
 
 import type { RewriteContext } from './rewrite-context.ts'
-import { fresh, leaves, lineOf, mark, mergesOf, temp } from './rewrite-context.ts'
+import { fresh, leaves, lineOf, mark, mergesOf, step, temp } from './rewrite-context.ts'
 import { classRest, refuse } from './rewrite-expression.ts'
 import { assignPattern, declarePattern } from './rewrite-pattern.ts'
 import { isFunction } from './syntax-tree.ts'
@@ -122,6 +122,10 @@ export function leaving(ctx: RewriteContext): string {
 function returnStatement(ctx: RewriteContext, node: Of<'ReturnStatement'>): string {
   const { leavesEarly, isConstructor } = ctx.frame
   const value = node.argument ? ctx.expression(node.argument) : 'void 0'
+  if (ctx.frame.node.generator) {
+    const result = fresh('r')
+    return `{ const ${result} = ${value}; ${leaving(ctx)}return ${step(ctx.frame.node, result)}; }`
+  }
   if (isConstructor || !leavesEarly) return `return ${value};`
   const result = fresh('r')
   return `{ const ${result} = ${value}; ${leaving(ctx)}return $$.j(${result}, $$p); }`

@@ -15,6 +15,8 @@ export interface PartEffect {
   readonly isWild: boolean
   /** It may call a tool that acts, or something that is not known here. */
   readonly acts: boolean
+  /** It may make a step of the generator that it is part of. */
+  readonly yields: boolean
 }
 
 interface DirectEffect {
@@ -22,6 +24,7 @@ interface DirectEffect {
   readonly mutates: Set<Binding>
   wild: boolean
   acts: boolean
+  yields: boolean
   readonly callees: Set<FunctionNode>
   unknownCall: boolean
 }
@@ -31,6 +34,9 @@ const mutators: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
+
+/** Methods of iterators: they change the iterator, and run the generator that it is of. */
+const stepping: ReadonlySet<string> = new Set(['next', 'return', 'throw'])
 
 /** Methods of the language that call no function of the script, unless one is among their arguments. */
 const methods: ReadonlySet<string> = new Set([
@@ -85,6 +91,7 @@ export function effectsOf(scopes: ScriptScopes, acting: (tool: string) => boolea
   const { bindingOf, functions } = scopes
   const methodNames = new Set<string>()
   for (const fn of functions) collectMethodNames(fn, methodNames)
+  const implicit = implicitlyCalled(functions)
 
   /** The function that an identifier stands for, whatever happens to it. */
   const functionOf = (node: AnyNode): FunctionNode | undefined => {
@@ -97,6 +104,7 @@ export function effectsOf(scopes: ScriptScopes, acting: (tool: string) => boolea
     if (init.type === 'AwaitExpression') return isToolCall(init.argument)
     if (init.type === 'ArrayExpression' || init.type === 'ObjectExpression' || init.type === 'NewExpression')
       return true
+    if (init.type === 'CallExpression' && functionOf(init.callee)?.generator) return true
     if (init.type !== 'CallExpression' || init.callee.type !== 'MemberExpression') return false
     const { property, computed } = init.callee
     return !computed && property.type === 'Identifier' && makers.has(property.name)
@@ -168,10 +176,11 @@ export function effectsOf(scopes: ScriptScopes, acting: (tool: string) => boolea
       const { name } = callee.property
       if (methods.has(name) && !methodNames.has(name)) {
         if (mutators.has(name)) mutate(effect, callee.object)
-        if (name === 'assign' && args[0]) mutate(effect, args[0])
+        if ((name === 'assign' || name === 'freeze') && args[0]) mutate(effect, args[0])
         if (callers.has(name)) mayCallArgs()
         return
       }
+      if (stepping.has(name)) mutate(effect, callee.object)
     }
     effect.acts = true
     effect.unknownCall = true
@@ -189,6 +198,7 @@ export function effectsOf(scopes: ScriptScopes, acting: (tool: string) => boolea
       mutates: new Set(),
       wild: false,
       acts: false,
+      yields: node.type === 'YieldExpression',
       callees: new Set(),
       unknownCall: false,
     }
@@ -237,6 +247,7 @@ export function effectsOf(scopes: ScriptScopes, acting: (tool: string) => boolea
       for (const one of below.callees) effect.callees.add(one)
       effect.wild ||= below.wild
       effect.acts ||= below.acts
+      effect.yields ||= below.yields
       effect.unknownCall ||= below.unknownCall
     }
     return effect
@@ -261,7 +272,7 @@ export function effectsOf(scopes: ScriptScopes, acting: (tool: string) => boolea
         }
         isWild ||= effect.wild
         acts ||= effect.acts
-        const callees = effect.unknownCall ? functions : [...effect.callees]
+        const callees = effect.unknownCall ? functions : [...effect.callees, ...implicit]
         for (const callee of callees) {
           if (seen.has(callee)) continue
           seen.add(callee)
@@ -269,7 +280,7 @@ export function effectsOf(scopes: ScriptScopes, acting: (tool: string) => boolea
         }
       }
       for (const node of nodes) add(node)
-      return { writes, mutates, isWild, acts }
+      return { writes, mutates, isWild, acts, yields: nodes.some((node) => direct(node).yields) }
     },
   }
 }
@@ -292,6 +303,39 @@ function textOf(node: AnyNode): string | undefined {
 function hasMember(pattern: AnyNode): boolean {
   if (pattern.type === 'MemberExpression') return true
   return childrenOf(pattern).some(hasMember)
+}
+
+/** Names of methods that the language calls by itself. */
+const calledByLanguage: ReadonlySet<string> = new Set(['toString', 'valueOf', 'toJSON', 'then'])
+
+/**
+ * Returns the functions of a script that run without a call: getters, setters, and methods that the language calls, such as
+ * `toString` and those under symbols. Any part of the script may run them. A method whose function is not written in its
+ * place may be each of them.
+ */
+function implicitlyCalled(functions: readonly FunctionNode[]): readonly FunctionNode[] {
+  const found = new Set<FunctionNode>()
+  let isUnknown = false
+  const keep = (key: AnyNode, computed: boolean, value: AnyNode | null | undefined) => {
+    const name = key.type === 'Identifier' ? key.name : key.type === 'Literal' ? String(key.value) : undefined
+    if (!value || (!computed && !calledByLanguage.has(name ?? ''))) return
+    if (computed && key.type === 'Literal' && !calledByLanguage.has(name ?? '')) return
+    if (isFunction(value)) found.add(value)
+    else if (value.type !== 'Literal' && (!computed || key.type === 'MemberExpression')) isUnknown = true
+  }
+  const visit = (node: AnyNode): void => {
+    if (node.type === 'Property' || node.type === 'MethodDefinition') {
+      const { kind, key, computed, value } = node
+      if ((kind === 'get' || kind === 'set') && isFunction(value)) found.add(value)
+      else keep(key, computed, value)
+    } else if (node.type === 'PropertyDefinition') keep(node.key, node.computed, node.value)
+    else if (node.type === 'AssignmentExpression' && node.left.type === 'MemberExpression')
+      keep(node.left.property, node.left.computed, node.right)
+    for (const child of childrenOf(node)) visit(child)
+  }
+  const [root] = functions
+  if (root) visit(root)
+  return isUnknown ? functions : [...found]
 }
 
 /** The names under which a script stores functions of its own. */

@@ -78,6 +78,16 @@ describe('the origin of a value', () => {
     ['the type', 'typeof mail.n'],
     ['an error', 'new Error(mail.text).message'],
     ['a number', 'Number(mail.text.slice(4, 9))'],
+    ['a list that is spread and may be empty', 'Math.max(0, ...[7].filter(() => mail.n > 50))'],
+    ['a list of arguments', 'Math.max.apply(null, [7].filter(() => mail.n > 50))'],
+    ['a list that is spread into a list', '[].concat(...[[7]].filter(() => mail.n > 50)).length'],
+    ['a list that is spread into a new one', 'new Array(...[7, 8].filter(() => mail.n < 50)).length'],
+    ['an argument that is left out', '((a) => a === undefined)(...[7].filter(() => mail.n > 50))'],
+    ['the steps of an iterator', '[1, 2].filter((one) => one < mail.n).values().map(() => 1).toArray().length'],
+    ['the steps of a generator', '[...(function* () { if (mail.n > 50) yield 1 })()].length'],
+    ['the end of a generator', '(function* () { if (mail.n > 50) yield 1 })().next().done'],
+    ['a prototype', '"text" in Object.create(mail)'],
+    ['a promise of the script', 'await { then(done) { if (mail.n > 3) done(1); else done(2) } }'],
   ])('survives %s', async (_, expression) => {
     expect(await untrustedParts(`const mail = await tools.mail({})\nreturn ${expression}`)).toContain('')
   })
@@ -93,10 +103,35 @@ describe('the origin of a value', () => {
     expect(await untrustedParts(`${start}switch (mail.n) { case 1: a = 2 }\nreturn a`)).toEqual([''])
     expect(await untrustedParts(`${start}mail.n > 30 && (a = 2)\nreturn a`)).toEqual([''])
     expect(await untrustedParts(`${start}const set = () => { a = 2 }\nif (mail.n > 30) set()\nreturn a`)).toEqual([''])
+    expect(await untrustedParts(`${start}if (mail.n > 30) Object.freeze(o)\nreturn Object.isFrozen(o)`)).toEqual([''])
+    const it = 'const it = [1, 2].values()\nif (mail.n > 30) it.next()\n'
+    expect(await untrustedParts(`${start}${it}return it.next().value`)).toEqual([''])
     expect(await untrustedParts(`${start}for (;;) { if (mail.n > 3) break\na = 2 }\nreturn a`)).toEqual([''])
     expect(
       await untrustedParts(`${start}const f = (n) => { if (n > 30) return 1\nreturn 2 }\nreturn [f(mail.n), f(1)]`),
     ).toEqual(['/0'])
+  })
+
+  it.each([
+    ['a getter', '{ get x() { a = 2 } }', 'own.x'],
+    ['a setter', '{ set x(to) { a = 2 } }', 'own.x = 1'],
+    ['toString', '{ toString() { a = 2; return "" } }', '`${own}`'],
+    ['valueOf', '{ valueOf() { a = 2; return 1 } }', 'own + 1'],
+    ['an iterator', '{ *[Symbol.iterator]() { a = 2 } }', '[...own]'],
+    ['a function by its name', '{ toString: named }', '`${own}`'],
+  ])('reaches what a branch changes through %s', async (_, own, use) => {
+    const start = `const mail = await tools.mail({})\nlet a = 1\nfunction named() { a = 2; return '' }\nconst own = ${own}\n`
+    for (const test of ['mail.n > 3', 'mail.n > 30'])
+      expect(await untrustedParts(`${start}if (${test}) ${use}\nreturn a`)).toEqual([''])
+  })
+
+  it.each([
+    ['JSON.parse', `JSON.parse('{"a":1}', (key, value) => key === 'a' ? mail.text : value)`],
+    ['JSON.stringify', `JSON.stringify({ a: 1 }, (key, value) => key === 'a' ? mail.text : value)`],
+    ['JSON.stringify', 'JSON.stringify({ a: 1 }, (key, value) => value, mail.n)'],
+  ])('cannot pass through a function that %s calls', async (name, expression) => {
+    const { result } = await followed(`const mail = await tools.mail({})\nreturn ${expression}`)
+    expect(result).toMatchObject({ ok: false, error: { message: expect.stringContaining(`${name} with a function`) } })
   })
 
   it('does not reach what the data neither is nor decides', async () => {
@@ -105,6 +140,11 @@ describe('the origin of a value', () => {
       await untrustedParts(`${start}return [address, Math.max(...amounts), amounts.filter((n) => n > 15)]`),
     ).toEqual([])
     expect(await untrustedParts(`${start}let a = 1\nif (mail.n > 3) { const b = 2 }\nreturn a`)).toEqual([])
+    expect(
+      await untrustedParts(
+        `${start}const all = function* () { yield mail.n; yield 2 }\nlet n = 0\nfor (const one of all()) n++\nreturn [n, [].concat(...[[1]]).length, JSON.stringify({ n }, (key, value) => value)]`,
+      ),
+    ).toEqual([])
     expect(await untrustedParts(`const row = await tools.row({})\nreturn [row.id, row.note]`)).toEqual(['/1'])
   })
 
