@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-
 import type { Principal } from '@provost/core'
 import { clockOf } from '@provost/core'
 
@@ -8,6 +6,7 @@ import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
 import { badRequest } from '../http/request-error.ts'
 import { toHistory } from '../requests/request-decisions.ts'
+import { conversationSession } from '../requests/session-id.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import type { BegunTurn } from '../turns/begin-turn.ts'
 import { beginTurn, continueTurn } from '../turns/begin-turn.ts'
@@ -87,7 +86,7 @@ export function agUiOperation(setup: OperationSetup): Operation {
           input.kind === 'message' && input.history.length > 0
             ? toHistory([...input.history], allowProviderOptions)
             : undefined
-        const id = sessionOf(principal, agent, body.threadId)
+        const id = conversationSession('agui', [principal.id, agent, body.threadId])
         const tools = toolsOf(body)
         const opened =
           input.kind === 'message'
@@ -114,12 +113,6 @@ export function agUiOperation(setup: OperationSetup): Operation {
       }
     },
   })
-}
-
-/** Returns the session of a thread. Its id contains the principal, so a thread never reaches another principal's session. */
-function sessionOf(principal: Principal, agent: string, threadId: string): string {
-  const name = JSON.stringify([principal.id, agent, threadId])
-  return `agui-${createHash('sha256').update(name).digest('hex').slice(0, 40)}`
 }
 
 function agUiProtocol(run: AgUiRun): TurnProtocol<AgUiEvent> {

@@ -5,9 +5,10 @@ import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
 import { isCode } from '../http/request-error.ts'
 import type { CreateBody } from '../http/request-schema.ts'
-import { createSchema, isSessionId } from '../http/request-schema.ts'
+import { createSchema } from '../http/request-schema.ts'
 import { createdSchema } from '../http/response-schema.ts'
 import { toHistory } from '../requests/request-decisions.ts'
+import { isSessionId } from '../requests/session-id.ts'
 import { ownership } from '../sessions/ownership.ts'
 import type { OperationSetup } from './operation-setup.ts'
 
@@ -68,6 +69,6 @@ function invalidId(): HttpError {
   return new HttpError(400, {
     code: 'invalid-session-id',
     message: 'The id of the session is invalid.',
-    hint: 'Use 8 to 128 letters, digits, hyphens, underscores and dots, beginning with a letter or digit.',
+    hint: 'Use 8 to 128 letters, digits, hyphens, underscores and dots, beginning with a letter or digit; not the id of a chat.',
   })
 }

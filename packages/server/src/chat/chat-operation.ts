@@ -145,6 +145,7 @@ export function chatOperation(setup: OperationSetup): Operation {
           tools: clientTools(body),
         })
         if (isNew) created = live.id
+        else await allow(principal, { kind: 'send', sessionId: live.id })
         const begun =
           asked.kind === 'answers'
             ? await answer(principal, live, asked)

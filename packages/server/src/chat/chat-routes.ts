@@ -130,7 +130,7 @@ export function chatRoutes({
         if (!bytes || file?.type !== 'file') throw noFile()
         return new Response(new Uint8Array(bytes), {
           headers: {
-            'content-type': file.mediaType.includes('/') ? file.mediaType : 'application/octet-stream',
+            'content-type': headerType(file.mediaType),
             // A file of a user must not run in the page of another.
             'content-security-policy': "default-src 'none'; sandbox",
             'content-disposition': 'inline',
@@ -140,6 +140,11 @@ export function chatRoutes({
       },
     }),
   ]
+}
+
+/** Returns the media type that a client gave a file, if it can be a header. */
+function headerType(mediaType: string): string {
+  return /^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/u.test(mediaType) ? mediaType : 'application/octet-stream'
 }
 
 function noFile(): HttpError {

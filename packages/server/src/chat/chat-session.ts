@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
-
 import type { Principal, SessionStore } from '@provost/core'
 import { isRecord, uuidv7 } from '@provost/core'
 import { forkSession } from '@provost/sessions'
 
 import { HttpError } from '../http/http-error.ts'
+import { conversationSession } from '../requests/session-id.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import { ownership } from '../sessions/ownership.ts'
 import type { SessionHost } from '../sessions/session-host.ts'
@@ -20,12 +19,9 @@ export interface Chat {
 
 const moved = 'chat/session/'
 
-/** Returns the session in which a chat is. Its id contains the principal, so a chat never reaches another principal's session. */
+/** Returns the session in which a chat is. */
 export async function findChat(store: SessionStore, principal: Principal, id: string): Promise<Chat> {
-  const first = `chat-${createHash('sha256')
-    .update(JSON.stringify([principal.id, id]))
-    .digest('hex')
-    .slice(0, 40)}`
+  const first = conversationSession('chat', [principal.id, id])
   const sessions: [string, ...string[]] = [first]
   for await (const { token, value } of store.inbox(first)) {
     if (!token.startsWith(moved) || !isRecord(value) || typeof value['sessionId'] !== 'string') continue

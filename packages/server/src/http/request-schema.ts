@@ -218,11 +218,6 @@ export const createSchema: z.ZodType<CreateBody> = z.strictObject({
   messages: history.optional(),
 })
 
-/** Whether a client may choose an id for a session. Event ids and log names contain it. */
-export function isSessionId(id: string): boolean {
-  return /^[A-Za-z0-9][\w.-]{7,127}$/u.test(id)
-}
-
 export const sendSchema: z.ZodType<SendBody> = z.strictObject({
   input: inputSchema,
   to: runId.optional().describe('Id of the receiving run, from its events: a descendant of the active run.'),

@@ -73,6 +73,7 @@ async function started(
   try {
     const live =
       sessionId === undefined ? await host.begin(principal, { agent }) : await host.open(principal, sessionId)
+    checkAgent(live, agent)
     const stream = host.start(live, input, {})
     return {
       live,
@@ -89,23 +90,21 @@ async function started(
 /** Delivers what the user answered, and follows the run that goes on from it. */
 async function decided(call: McpCall, sessionId: string): Promise<Going> {
   const { agent, principal, setup, mcpReq } = call
-  const { host, limits, decisionService } = setup
+  const { host, limits, allow, decisionService } = setup
   const live = await host.open(principal, sessionId)
-  if (live.agent.name !== agent) {
-    throw new HttpError(400, {
-      code: 'invalid-request',
-      message: 'The state of the request belongs to a session of another agent.',
-      hint: 'Send requestState and the arguments of one call unchanged.',
-    })
-  }
+  checkAgent(live, agent)
   const after = await endOf(host.store, live.id)
   const approvals = answeredApprovals(call, live.session.pending.approvals)
   if (approvals.length > 0) {
     const reached = { live, requester: principal }
     await host.decide(live, await decisionService.check(principal, reached, { approvals }, 'mcp'))
-  } else if (live.session.status === 'suspended') {
-    const { pending } = live.session
-    return { live, isDismissed: true, ended: async () => ({ status: 'suspended', text: '', pending }) }
+  } else {
+    // It answers nothing, so it only reads.
+    await allow(principal, { kind: 'read', sessionId })
+    if (live.session.status === 'suspended') {
+      const { pending } = live.session
+      return { live, isDismissed: true, ended: async () => ({ status: 'suspended', text: '', pending }) }
+    }
   }
   return {
     live,
@@ -120,6 +119,16 @@ async function decided(call: McpCall, sessionId: string): Promise<Going> {
       }
     },
   }
+}
+
+/** @throws HttpError 400 for a session of another agent than the tool's */
+function checkAgent({ agent }: LiveSession, name: string): void {
+  if (agent.name === name) return
+  throw new HttpError(400, {
+    code: 'invalid-request',
+    message: 'The session belongs to another agent.',
+    hint: 'Call the tool that returned its id, and send requestState with the arguments of its call.',
+  })
 }
 
 /** Reports the steps and the calls of a run to a client that asked for it. @returns stops reporting. */

@@ -6,9 +6,9 @@ import type { OperationSetup } from '../api/operation-setup.ts'
 import type { Operation } from '../http/operation.ts'
 import { operation } from '../http/operation.ts'
 import { badRequest, busy } from '../http/request-error.ts'
-import { isSessionId } from '../http/request-schema.ts'
 import { bindKey, idFor, keyHeader, keyOf } from '../requests/idempotency.ts'
 import { toHistory } from '../requests/request-decisions.ts'
+import { isSessionId } from '../requests/session-id.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import type { RemoteToolInit } from '../sessions/remote-tool.ts'
 import type { BegunTurn } from '../turns/begin-turn.ts'
@@ -42,6 +42,7 @@ export function responseOperation(setup: OperationSetup): Operation {
     if (live.session.status === 'running') throw busy(live.id)
     const { isLast, lastMessageId } = await readResponse(host, ref)
     if (isLast || lastMessageId === undefined) return live
+    await allow(principal, { kind: 'send', sessionId: live.id })
     const forked = key === undefined ? uuidv7() : idFor(principal, key)
     await forkSession(host.store, live.id, { at: lastMessageId, id: forked, principal })
     return host.open(principal, forked)

@@ -44,21 +44,32 @@ export function responseRoutes(setup: OperationSetup): readonly Operation[] {
         const last = parts.length > 0 ? [{ role: 'user' as const, content: parts }] : []
         const messages = toHistory([...history, ...last], allowProviderOptions)
         const ref = previous ? readResponseId(previous) : undefined
-        const live = ref
-          ? await host.open(principal, ref.sessionId)
-          : await host.begin(principal, { id: uuidv7(), agent, messages })
-        if (live.session.status === 'running') throw busy(live.id)
-        if (ref) await allow(principal, { kind: 'send', sessionId: live.id })
-        const before = live.session.usage
-        await live.session.compact()
-        const item = { id: waitToken('cmpi', { sessionId: live.id, id: uuidv7() }), type: 'compaction' }
-        return Response.json({
-          id: waitToken('cmpr', { sessionId: live.id, id: uuidv7() }),
-          object: 'response.compaction',
-          created_at: Math.floor(clockOf(host.store).now() / 1000),
-          output: [{ ...item, encrypted_content: waitToken('cmp', { sessionId: live.id, id: '' }) }],
-          usage: usageOf(before),
-        })
+        // A compaction calls the model, as a run does.
+        const admitted = host.admit(principal)
+        let isNew: string | undefined
+        try {
+          const live = ref
+            ? await host.open(principal, ref.sessionId)
+            : await host.begin(principal, { id: uuidv7(), agent, messages })
+          if (!ref) isNew = live.id
+          if (live.session.status === 'running') throw busy(live.id)
+          if (ref) await allow(principal, { kind: 'send', sessionId: live.id })
+          const before = live.session.usage
+          await live.session.compact()
+          const item = { id: waitToken('cmpi', { sessionId: live.id, id: uuidv7() }), type: 'compaction' }
+          return Response.json({
+            id: waitToken('cmpr', { sessionId: live.id, id: uuidv7() }),
+            object: 'response.compaction',
+            created_at: Math.floor(clockOf(host.store).now() / 1000),
+            output: [{ ...item, encrypted_content: waitToken('cmp', { sessionId: live.id, id: '' }) }],
+            usage: usageOf(before),
+          })
+        } catch (thrown) {
+          if (isNew !== undefined) await host.discard(isNew)
+          throw thrown
+        } finally {
+          admitted()
+        }
       },
     }),
     operation({

@@ -88,6 +88,24 @@ describe('PUT /api/agent/session/:id', () => {
     expect([response.status, (await response.json()).error.code]).toEqual([400, 'invalid-session-id'])
   })
 
+  it('leaves the ids of chats and threads to their principals', async () => {
+    const server = serverOf([{ text: 'Hi.' }, { text: 'Hi.' }])
+    const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }
+    const thread = { threadId: 't', runId: 'r', tools: [], context: [], forwardedProps: {}, state: {} }
+    const starts = [
+      (as: string) => ask(server, '/api/chat', { body: { id: 'main', messages: [message] }, as }),
+      (as: string) =>
+        ask(server, '/ag-ui/desk', { body: { ...thread, messages: [{ id: 'm', role: 'user', content: 'Hi' }] }, as }),
+    ]
+    for (const start of starts) {
+      // The id of a conversation does not change when its session is deleted.
+      const id = (await start('ann')).headers.get('x-session-id') ?? ''
+      await ask(server, `/api/agent/session/${id}`, { method: 'DELETE' })
+      const taken = await put(server, id, {}, 'bob')
+      expect([taken.status, (await taken.json()).error.code]).toEqual([400, 'invalid-session-id'])
+    }
+  })
+
   it('needs the permission to start runs', async () => {
     const store = memoryStore()
     const authorize = (_: unknown, { kind }: { kind: string }): boolean => kind !== 'run'
