@@ -3,7 +3,7 @@ import type { Agent, Session } from '@provost/agent'
 import type { Compensation } from '@provost/core'
 import type { SessionStore, Tool } from '@provost/core'
 import { ProvostError } from '@provost/core'
-import { listEffects, memoryStore } from '@provost/sessions'
+import { exportSession, importSession, listEffects, memoryStore } from '@provost/sessions'
 import { crashAt, effectServer, scriptedModel } from '@provost/testing'
 import type { CrashPoint, EffectServer, ScriptedStep } from '@provost/testing'
 import { rich, secretRef, tool } from '@provost/tools'
@@ -109,6 +109,30 @@ describe('session.compensate', () => {
     const other = await deskWith([done], {}, store).resumeSession('shop')
     expect((await approveLater(other, first)).undone).toHaveLength(3)
     expect(refunds()).toEqual(all)
+  })
+
+  it.each([
+    ['unsigned', {}],
+    ['for outside', { for: 'outside', key: 'a key of sixteen bytes' }],
+  ] as const)('undoes nothing that an export states which is %s', async (_, given) => {
+    const from = memoryStore()
+    await paid({}, from)
+    const store = memoryStore()
+    const { key } = { key: undefined, ...given }
+    await importSession(store, exportSession(from, 'shop', given), key === undefined ? {} : { key })
+    const session = await deskWith([done], {}, store).resumeSession('shop')
+    expect(await session.compensate(approve)).toEqual({ status: 'completed', undone: [], impossible: [] })
+    expect(refunds()).toEqual([])
+  })
+
+  it('undoes the effects of a session that a signed export moved here', async () => {
+    const from = memoryStore()
+    await paid({}, from)
+    const store = memoryStore()
+    const key = 'a key of sixteen bytes'
+    await importSession(store, exportSession(from, 'shop', { key }), { key })
+    const session = await deskWith([done], {}, store).resumeSession('shop')
+    expect(names(await session.compensate(approve))).toEqual(['pay', 'pay', 'pay'])
   })
 
   it('undoes nothing that is denied, and asks again later', async () => {

@@ -106,5 +106,5 @@ export type ArgRole = 'destination' | 'content' | 'selector' | 'attachment' | 'c
 /** How a call ended. */
 export type CallOutcome = 'ok' | 'error' | 'denied' | 'skipped' | 'timeout' | 'aborted'
 
-/** The source of a result. */
-export type ResultSource = 'executed' | 'remote' | 'provider' | 'hook' | 'human' | 'cache' | 'ledger' | 'log'
+/** The source of a result. `import`: the call was made elsewhere, before its session was imported as a record. */
+export type ResultSource = 'executed' | 'remote' | 'provider' | 'hook' | 'human' | 'cache' | 'ledger' | 'log' | 'import'

@@ -133,6 +133,7 @@ const resultSources = {
   cache: true,
   ledger: true,
   log: true,
+  import: true,
 } satisfies Readonly<Record<ResultSource, true>>
 const effectAttempt = fields({
   key: optional(text),

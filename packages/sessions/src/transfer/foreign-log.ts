@@ -93,7 +93,8 @@ export function inert(entries: readonly Entry[], { trusted, sessionId, from }: L
         const { fields, ...rest } = entry
         const lower =
           fields && Object.fromEntries(Object.entries(fields).map(([at_, one]) => [at_, lowered(one, trusted)]))
-        return { ...rest, label: lowered(entry.label, trusted), ...(lower && { fields: lower }) }
+        // Its effect, if it had one, is not to be undone from here.
+        return { ...rest, via: 'import', label: lowered(entry.label, trusted), ...(lower && { fields: lower }) }
       }
       case 'child': {
         const { label } = entry
