@@ -24,12 +24,13 @@ import { addEntries, readSummary } from '../summary/stored-summary.ts'
 import type { StoredSummary } from '../summary/stored-summary.ts'
 import { addToSummary, changesSummary, emptySummary } from '../summary/summary-state.ts'
 import type { SummaryState } from '../summary/summary-state.ts'
-import { entriesOf, readEntry, readPage, writeEntry } from '../text/entry-text.ts'
+import { entriesOf, writeEntry } from '../text/entry-text.ts'
 import { nameKey } from '../text/name-key.ts'
 import { dueAfter, releasedMs, withJitter } from '../wake/due-time.ts'
 import { tombstoneOf } from './sqlite-erasure.ts'
 import type { SqliteFile } from './sqlite-file.ts'
-import { row, rows } from './sqlite-row.ts'
+import { entryAt, idAt, pagesIn, tailOf } from './sqlite-pages.ts'
+import { row } from './sqlite-row.ts'
 import type { Value } from './sqlite-row.ts'
 import { logSpan } from './sqlite-schema.ts'
 import { noteChange, writeSummary } from './sqlite-summary.ts'
@@ -57,26 +58,13 @@ export interface SqliteLogs {
   drop(name: string): void
 }
 
-/** Entries that are read at once, and their approximate length in characters. */
-interface Page {
-  readonly entries: readonly Entry[]
-  readonly length: number
-}
-
 /** Rows that one statement inserts; a longer append runs several statements in a transaction. */
 const batchSize = 8
-const pageSize = 256
-const firstPage = 64
-/** Approximate characters of a page. */
-const pageLength = 2 ** 20
 /** Characters after which a reader yields to the event loop. */
 const lengthPerTurn = 2 ** 19
 const pagesPerTurn = 16
 /** A log whose lease is released has no fence. */
 const held = '(select fence from logs where no = ?) = ?'
-const sized = 'select sum(octet_length(body)) from entries where place > ? and place <= ?'
-/** Joins entries in the order of their keys, in which SQLite scans them; the reader checks their offsets. */
-const joined = `select '[' || group_concat(body, ',') || ']' from entries where place > ? and place <= ?`
 const none: readonly Entry[] = []
 
 /**
@@ -90,30 +78,12 @@ const inserts: readonly string[] = Array.from({ length: batchSize }, (_, n) => {
   return `${into} select * from (values ${values}) where ${held}`
 })
 
-/** Returns the offset of the last entry of a log; 0 for an empty one. */
-export function tailOf({ sql }: SqliteFile, no: number): number {
-  const [place] =
-    row(sql('select max(place) from entries where place between ? and ?'), no * logSpan, (no + 1) * logSpan - 1) ?? []
-  return place === null || place === undefined ? 0 : Number(place) - no * logSpan
-}
-
 /** @param alive throws when the store is closed. */
 export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): SqliteLogs {
   const { sql, transaction } = file
   const leased = new Map<string, Held>()
 
-  function entryAt(no: number, offset: number): Entry {
-    const [body] = row(sql('select body from entries where place = ?'), no * logSpan + offset) ?? []
-    return readEntry(String(body))
-  }
-
-  /** Returns the id at an offset; undefined for a deleted log, whose writer fails at its next append. */
-  function idAt(no: number, offset: number): string | undefined {
-    const [body] = row(sql('select body from entries where place = ?'), no * logSpan + offset) ?? []
-    return body === undefined ? undefined : readEntry(String(body)).id
-  }
-
-  const indexOf = (no: number, tail: number): KnownIds => createIdIndex((offset) => idAt(no, offset), tail)
+  const indexOf = (no: number, tail: number): KnownIds => createIdIndex((offset) => idAt(file, no, offset), tail)
 
   /** Returns the log of a fence, also of a lease that another handle took. */
   function heldLog(name: string, fence: number): Held {
@@ -127,48 +97,12 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
     return log
   }
 
-  /** Yields the entries after an offset up to the tail: a log has no gaps. Pages of long entries have fewer entries. */
-  function* pagesIn(no: number, after: number, tail: number): Iterable<Page> {
-    let size = firstPage
-    for (let from = after; from < tail;) {
-      let to = Math.min(from + size, tail)
-      while (to - from > 1 && bytesOf(no, from, to) > pageLength) to = from + Math.ceil((to - from) / 4)
-      const page = pageOf(no, from, to)
-      const { entries, length } = page
-      // The log was deleted during the read.
-      if (entries.length === 0) return
-      yield page
-      size = Math.min(pageSize, Math.max(1, Math.floor((pageLength * (to - from)) / length)))
-      from = to
-    }
-  }
-
-  /** Returns the size of entries without reading them. */
-  function bytesOf(no: number, from: number, to: number): number {
-    const [bytes] = row(sql(sized), no * logSpan + from, no * logSpan + to) ?? []
-    return Number(bytes ?? 0)
-  }
-
-  function pageOf(no: number, from: number, to: number): Page {
-    const places = [no * logSpan + from, no * logSpan + to] as const
-    try {
-      // One text for all entries, as the parser takes it: separate rows would have to be joined again.
-      const [text] = row(sql(joined), ...places) ?? []
-      const entries = typeof text === 'string' ? readPage(text, from, to) : undefined
-      if (entries && typeof text === 'string') return { entries, length: text.length }
-    } catch {
-      // Too long for one text, or manipulated: reading row by row tells which.
-    }
-    const found = rows(sql('select body from entries where place > ? and place <= ? order by place'), ...places)
-    const texts = found.map(([body]) => String(body))
-    return { entries: texts.map(readEntry), length: texts.reduce((sum, text) => sum + text.length, 1) }
-  }
-
   function idsOf(log: Held): KnownIds {
     if (log.ids) return log.ids
     const ids = indexOf(log.no, log.tail)
     // A writer that reads the log first has the ids already. An SQL index would slow down every append.
-    for (const { entries } of pagesIn(log.no, 0, log.tail)) for (const { id, offset } of entries) ids.set(id, offset)
+    for (const { entries } of pagesIn(file, log.no, 0, log.tail))
+      for (const { id, offset } of entries) ids.set(id, offset)
     log.ids = ids
     return ids
   }
@@ -220,7 +154,7 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
     const isSession = kind === null ? change?.started?.child === false : kind === 'session'
     if (!isSession) return (log.summary = 'none')
     const state = readSummary(stored) ?? emptySummary()
-    for (const { entries } of pagesIn(log.no, state.offset, log.tail)) {
+    for (const { entries } of pagesIn(file, log.no, state.offset, log.tail)) {
       for (const entry of entries) addToSummary(state, entry)
     }
     return (log.summary = state)
@@ -335,7 +269,7 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
     const ids = after === 0 && writing && !writing.ids ? indexOf(no, tail) : undefined
     let pages = 0
     let read = 0
-    for (const { entries, length } of pagesIn(no, Math.max(0, after), tail)) {
+    for (const { entries, length } of pagesIn(file, no, Math.max(0, after), tail)) {
       if (ids) for (const { id, offset } of entries) ids.set(id, offset)
       yield entries
       alive()
@@ -360,7 +294,10 @@ export function sqliteLogs(file: SqliteFile, clock: Clock, alive: () => void): S
     }
     addFresh(fresh, ids, log.tail)
     log.tail += fresh.length
-    return { offset: log.tail, existing: known.length > 0 ? known.map((offset) => entryAt(log.no, offset)) : none }
+    return {
+      offset: log.tail,
+      existing: known.length > 0 ? known.map((offset) => entryAt(file, log.no, offset)) : none,
+    }
   }
 
   return {

@@ -5,7 +5,8 @@ import { nameKey } from '../text/name-key.ts'
 import { claimWindow, dueBehind, dueSession, inTurns } from '../wake/due-time.ts'
 import type { DueRow } from '../wake/due-time.ts'
 import type { SqliteFile } from './sqlite-file.ts'
-import { leaseColumns, leaseRecordOf, tailOf } from './sqlite-log.ts'
+import { leaseColumns, leaseRecordOf } from './sqlite-log.ts'
+import { tailOf } from './sqlite-pages.ts'
 import { row, rows } from './sqlite-row.ts'
 
 interface Candidate extends DueRow<number> {
