@@ -2,7 +2,7 @@ import type { SessionState } from '@provost/agent'
 import { foldLog } from '@provost/agent'
 import { lookedUpBy, reduceEntry } from '@provost/agent/internal'
 import type { Entry, EntryOf } from '@provost/core'
-import { assertNever, purposeOf } from '@provost/core'
+import { assertNever, isForkMark, purposeOf } from '@provost/core'
 
 /** A recorded log with the position of its replay. */
 export interface RecordedLog {
@@ -28,9 +28,7 @@ export interface RecordedLog {
 }
 
 export function openRecordedLog(recorded: readonly Entry[]): RecordedLog {
-  const given = recorded.findLastIndex(
-    (entry) => entry.type === 'ext' && entry.name === 'provost' && entry.key === 'forked-from',
-  )
+  const given = recorded.findLastIndex(isForkMark)
   const state = foldLog(recorded.slice(0, given + 1))
   let at = given + 1
   const places = new Map(recorded.map(({ id }, index) => [id, index]))

@@ -1,5 +1,5 @@
 import type { EffectMark, Entry, EntryOf, Json, SessionStore, Timestamp } from '@provost/core'
-import { ProvostError, isRecord, positionId } from '@provost/core'
+import { ProvostError, isForkMark, isRecord, positionId } from '@provost/core'
 import { linkedWork } from '@provost/sessions'
 
 import type { EffectPlace } from '../effects/effect-identity.ts'
@@ -119,7 +119,7 @@ async function scan(
     } else if (entry.type === 'child' && entry.op === 'spawned') {
       composites.add(entry.parentCallId ?? entry.callId)
       children.push({ log: entry.log, place, isLater: later })
-    } else if (entry.type === 'ext' && isForkMark(entry)) {
+    } else if (isForkMark(entry)) {
       // The effects of copied calls are those of the original.
       own = []
       if (place.session === log) place = { ...place, session: originalIn(entry.data, log) }
@@ -146,10 +146,6 @@ async function scan(
   }
   // Of calls with the same time, those of children have ended first.
   return [...below, ...own]
-}
-
-function isForkMark({ name, key }: EntryOf<'ext'>): boolean {
-  return name === 'provost' && key === 'forked-from'
 }
 
 /** Returns the session that the first fork was made from. */

@@ -9,7 +9,7 @@ import type {
   UsageReport,
   VerdictCount,
 } from '@provost/core'
-import { addUsage, assertNever, displayText, isRecord, labelOf, textOf } from '@provost/core'
+import { addUsage, assertNever, displayText, isForkMark, isRecord, labelOf, textOf } from '@provost/core'
 
 import { createdIn, isCreated } from '../kit/created-entry.ts'
 
@@ -122,7 +122,7 @@ function apply(state: SummaryState, entry: Entry): boolean | 'counts' {
     case 'audit':
       return applyAudit(state, entry)
     case 'ext':
-      if (entry.name === 'provost' && entry.key === 'forked-from' && isRecord(entry.data)) {
+      if (isForkMark(entry) && isRecord(entry.data)) {
         const { sessionId } = entry.data
         if (typeof sessionId === 'string') state.forkedFrom ??= sessionId
         return true
