@@ -32,8 +32,8 @@ export async function mcp(given: Invocation): Promise<ExitCode> {
     () => {
       const server = new McpServer({ name: 'provost', version: '1' })
       for (const agent of agents) {
-        const description = `Asks the agent ${agent.name}.`
-        server.registerTool(agent.name, { description, inputSchema: toolInput }, async (call) => {
+        const { name: tool, description = `Asks the agent ${tool}.` } = agent
+        server.registerTool(tool, { description, inputSchema: toolInput }, async (call) => {
           try {
             return { content: [{ type: 'text', text: await answer(agent, opened, call) }] }
           } catch (thrown) {
