@@ -73,9 +73,11 @@ function documentOf({ name, version, manifest, file, integrity }: Packed, host: 
 
 if (import.meta.main) {
   const [folder] = process.argv.slice(2)
-  if (folder === undefined) {
-    process.stderr.write('Usage: node scripts/packed-registry.ts FOLDER\n')
-    process.exitCode = 2
+  if (folder === undefined || folder.startsWith('-')) {
+    const isAsked = folder === '--help'
+    const out = isAsked ? process.stdout : process.stderr
+    out.write('Usage: node scripts/packed-registry.ts FOLDER\n')
+    process.exitCode = isAsked ? 0 : 2
   } else {
     const { url } = await servePacked(Object.values(await packAll(folder)))
     process.stdout.write(`${url}\n`)
