@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto'
 
 import type { Entry, Json } from '@provost/core'
-import { canonicalJson, isForkMark, isRecord, opensCalls, toJson } from '@provost/core'
+import { canonicalJson, isRecord, opensCalls, toJson } from '@provost/core'
 
 import { policyName } from '../contracts/session-counters.ts'
 import { anchorIn } from './audit-link.ts'
@@ -60,7 +60,7 @@ export function isAudited(entry: Entry): boolean {
 
 /** Whether the entries before this one are copies from another log: by a fork, or by an import from outside. */
 export function isCopyMark(entry: Entry): boolean {
-  return isForkMark(entry) || (entry.type === 'ext' && entry.name === 'provost' && entry.key === 'left-out')
+  return entry.type === 'ext' && entry.name === 'provost' && (entry.key === 'forked-from' || entry.key === 'left-out')
 }
 
 /** Returns the salted hash of what the audit states of an entry: all of it except its offset; of a message the calls. */

@@ -53,7 +53,7 @@ interface Removed {
 }
 
 /**
- * Erases a session for good: its logs, those of its children and of linked work, inboxes, blobs that nothing else uses,
+ * Erases a session for good: its logs, those of its children, of linked work and of its compensations, inboxes, blobs that nothing else uses,
  * records of who exported it, transient items, effects, what memories remember from it, and its exports in archives. Tombstones keep a late child or a
  * late delivery from bringing it back; a process that still runs it is fenced.
  *
@@ -117,18 +117,28 @@ async function eraseOne(
   if (!store.erase) throw unsupported()
   const linked: string[] = []
   for await (const log of linkedWork(store, sessionId)) linked.push(log)
+  linked.push(...(await compensationsOf(store, sessionId)))
   const erased = await stated(store, sessionId)
   // First the log: what follows removes traces that a living writer could add to otherwise.
   await store.erase(sessionId, receipt)
   await store.erase(auditLogOf(sessionId), receipt)
   removed.sessions.push(erased)
   removed.effects += await removeEffects(store, { scope: 'session', scopeId: sessionId })
-  await removeLinks(store, sessionId)
   for (const memory of options.memories ?? []) removed.memories += await memory.forget({ sessionId })
   for (const archive of options.archives ?? []) if (await archive.remove(sessionId)) removed.archives++
   for (const log of linked) {
     if (!(await store.tombstone?.(log))) await eraseOne(store, log, receipt, options, removed)
   }
+  // The list is last: an erasure that fails before finds the rest of the work when it is repeated.
+  await removeLinks(store, sessionId)
+}
+
+/** Returns the log of the compensations of a session, if there are any. It has the inputs and the results of effects. */
+async function compensationsOf(store: SessionStore, sessionId: string): Promise<readonly string[]> {
+  const { compensationLog } = await import('@provost/agent')
+  const log = compensationLog(sessionId)
+  for await (const _ of store.read(log)) return [log]
+  return []
 }
 
 /** Reads a session before it is erased: its size, and the links of its audit. */

@@ -1,7 +1,12 @@
+import { compensationLog, createAgent } from '@provost/agent'
+import type { SessionStore } from '@provost/core'
 import type { ErasureReceipt } from '@provost/governance'
 import { erasePrincipal, eraseSession, verifyAudit, verifyReceipt } from '@provost/governance'
-import { fromMessageStore, memoryStore } from '@provost/sessions'
+import { fromMessageStore, linkWork, memoryStore } from '@provost/sessions'
+import { scriptedModel } from '@provost/testing'
+import { tool } from '@provost/tools'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
 
 import { desk, key, runDesk } from '../audit/audited-desk.ts'
 
@@ -57,6 +62,50 @@ describe('the receipt of an erased session', () => {
     const forged = { ...whole, sessions: [{ ...session, chain: lines.toSpliced(1, 1).join('\n') }] }
     expect(verifyReceipt(forged, { key }).problems.map(({ kind }) => kind)).toContain('chain')
   })
+})
+
+async function isEmpty(store: SessionStore, log: string): Promise<boolean> {
+  for await (const _ of store.read(log)) return false
+  return true
+}
+
+test('an erasure takes the log of the compensations of a session with it', async () => {
+  const store = memoryStore()
+  const pay = tool({
+    name: 'pay',
+    effect: 'write',
+    input: z.object({ to: z.string() }),
+    execute: ({ to }) => `paid ${to}`,
+    compensate: () => 'paid back',
+  })
+  const model = scriptedModel([{ toolCalls: [{ name: 'pay', input: { to: 'Ann Example' } }] }, { text: 'done' }])
+  const session = await createAgent({ name: 'desk', model, tools: [pay], store }).createSession({ id: 's' })
+  await session.stream('pay').result
+  expect(await session.compensate({ onApproval: () => 'approve' })).toMatchObject({ undone: [{ toolName: 'pay' }] })
+  const log = compensationLog('s')
+  expect(await isEmpty(store, log)).toBe(false)
+  const { sessions } = await eraseSession(store, 's', { by: 'dpo', key })
+  expect(sessions.map(({ id }) => id)).toEqual(['s', log])
+  expect(await isEmpty(store, log)).toBe(true)
+})
+
+test('an erasure that failed among linked work finds the rest when it is repeated', async () => {
+  const store = memoryStore()
+  const agent = createAgent({ name: 'desk', model: scriptedModel([{ text: 'a' }, { text: 'b' }]), store })
+  for (const id of ['s', 'work']) await (await agent.createSession({ id })).stream('hi').result
+  await linkWork(store, 's', 'work')
+  let isDown = true
+  const failing: SessionStore = {
+    ...store,
+    async erase(id, receiptId) {
+      if (id === 'work' && isDown) throw new Error('The store is down.')
+      return (await store.erase?.(id, receiptId)) ?? []
+    },
+  }
+  await expect(eraseSession(failing, 's', { by: 'dpo' })).rejects.toThrow('down')
+  isDown = false
+  await eraseSession(failing, 's', { by: 'dpo' })
+  expect(await isEmpty(store, 'work')).toBe(true)
 })
 
 test('an erasure names who orders it, and needs a store with tombstones', async () => {
