@@ -1,11 +1,36 @@
 import type { AnyNode } from 'acorn'
 
 import type { RewriteContext } from './rewrite-context.ts'
-import { mark, temp } from './rewrite-context.ts'
-import { branch, keyOf, operators, refuse } from './rewrite-expression.ts'
+import { branch, keyOf, mark, refuse, temp } from './rewrite-context.ts'
 import { assignPattern } from './rewrite-pattern.ts'
 
 type Of<T extends AnyNode['type']> = Extract<AnyNode, { type: T }>
+
+/** The helper for each operator. */
+export const operators: Readonly<Record<string, string>> = {
+  '+': 'add',
+  '-': 'sub',
+  '*': 'mul',
+  '/': 'div',
+  '%': 'mod',
+  '**': 'pow',
+  '<': 'lt',
+  '<=': 'le',
+  '>': 'gt',
+  '>=': 'ge',
+  '===': 'eq',
+  '!==': 'ne',
+  '==': 'leq',
+  '!=': 'lne',
+  '&': 'and',
+  '|': 'or',
+  '^': 'xor',
+  '<<': 'shl',
+  '>>': 'shr',
+  '>>>': 'ushr',
+  in: 'has',
+  instanceof: 'is',
+}
 
 /** An assignment to a name, a member or a pattern. */
 export function assignment(ctx: RewriteContext, node: Of<'AssignmentExpression'>): string {

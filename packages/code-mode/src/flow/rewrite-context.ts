@@ -1,5 +1,6 @@
 import type { AnyNode } from 'acorn'
 
+import { GuestSyntaxError } from '../engine/engine.ts'
 import type { PartEffect, ScriptEffects } from './script-effect.ts'
 import type { Binding, ScriptScopes } from './script-scope.ts'
 import type { FunctionNode } from './syntax-tree.ts'
@@ -96,7 +97,7 @@ function isVisible(ctx: RewriteContext, binding: Binding, node: AnyNode): boolea
  * A step of a generator, with the label of all branches so far that decided whether there is one. Readers of an async
  * generator take that label from the value.
  */
-export function step(generator: FunctionNode, value: string): string {
+export function stepText(generator: FunctionNode, value: string): string {
   const steps = '$$y = $$.u($$y, $$p)'
   return generator.async ? `$$.yi(${value}, ${steps}, $$y)` : `$$.yi(${value}, $$p, ${steps})`
 }
@@ -156,4 +157,46 @@ function canTarget(node: AnyNode, kind: string): boolean {
     default:
       return false
   }
+}
+
+/** Refuses a form of the language that values cannot be followed through. */
+export function refuse(node: AnyNode, what: string): never {
+  throw new GuestSyntaxError(
+    `${what} cannot be used where values are followed (flow: 'values').`,
+    node.loc?.start.line,
+    (node.loc?.start.column ?? 0) + 1,
+  )
+}
+
+function isPure({ writes, mutates, isWild, acts, yields }: PartEffect): boolean {
+  return writes.size === 0 && mutates.size === 0 && !isWild && !acts && !yields
+}
+
+/**
+ * An expression that takes one of two ways. If a way has effects, they carry the label of the test, and so does what
+ * the other way would have changed.
+ */
+export function branch(
+  ctx: RewriteContext,
+  node: AnyNode,
+  parts: readonly AnyNode[],
+  test: string,
+  ways: (value: string) => { readonly condition: string; readonly yes: string; readonly no: string },
+): string {
+  const value = temp(ctx)
+  const effect = ctx.effects.of(...parts)
+  const { condition, yes, no } = ways(value)
+  if (isPure(effect)) return `(${value} = ${test}, $$.jt(${condition} ? ${yes} : ${no}, ${value}))`
+  const before = temp(ctx)
+  const result = temp(ctx)
+  const merges = mergesOf(ctx, node, effect)
+  const after = [`${result} = $$.j(${result}, $$p)`, ...merges, `$$p = ${before}`, result].join(', ')
+  return `(${before} = $$p, ${value} = ${test}, $$p = $$.br($$p, ${value}, ${lineOf(node)}), ${result} = ${condition} ? ${yes} : ${no}, $$p === ${before} ? ${result} : (${after}))`
+}
+
+/** The key of a member, as an expression. */
+export function keyOf(ctx: RewriteContext, node: Extract<AnyNode, { type: 'MemberExpression' }>): string {
+  const { property, computed } = node
+  if (!computed && property.type === 'Identifier') return JSON.stringify(property.name)
+  return ctx.expression(property)
 }

@@ -1,83 +1,13 @@
 import type { AnyNode } from 'acorn'
 
-import { GuestSyntaxError } from '../engine/engine.ts'
-import { assignment, update } from './rewrite-assignment.ts'
+import { assignment, operators, update } from './rewrite-assignment.ts'
 import type { RewriteContext } from './rewrite-context.ts'
-import { fresh, lineOf, mark, mergesOf, step, temp } from './rewrite-context.ts'
-import type { PartEffect } from './script-effect.ts'
+import { branch, fresh, keyOf, mark, refuse, stepText, temp } from './rewrite-context.ts'
 import { isFunction } from './syntax-tree.ts'
 
 type Of<T extends AnyNode['type']> = Extract<AnyNode, { type: T }>
 
-/** The helper for each operator. */
-export const operators: Readonly<Record<string, string>> = {
-  '+': 'add',
-  '-': 'sub',
-  '*': 'mul',
-  '/': 'div',
-  '%': 'mod',
-  '**': 'pow',
-  '<': 'lt',
-  '<=': 'le',
-  '>': 'gt',
-  '>=': 'ge',
-  '===': 'eq',
-  '!==': 'ne',
-  '==': 'leq',
-  '!=': 'lne',
-  '&': 'and',
-  '|': 'or',
-  '^': 'xor',
-  '<<': 'shl',
-  '>>': 'shr',
-  '>>>': 'ushr',
-  in: 'has',
-  instanceof: 'is',
-}
-
 const unaries: Readonly<Record<string, string>> = { '!': 'not', '-': 'neg', '+': 'pos', '~': 'inv', typeof: 'ty' }
-
-/** Refuses a form of the language that values cannot be followed through. */
-export function refuse(node: AnyNode, what: string): never {
-  throw new GuestSyntaxError(
-    `${what} cannot be used where values are followed (flow: 'values').`,
-    node.loc?.start.line,
-    (node.loc?.start.column ?? 0) + 1,
-  )
-}
-
-export function isPure({ writes, mutates, isWild, acts, yields }: PartEffect): boolean {
-  return writes.size === 0 && mutates.size === 0 && !isWild && !acts && !yields
-}
-
-/**
- * An expression that takes one of two ways. If a way has effects, they carry the label of the test, and so does what
- * the other way would have changed.
- */
-export function branch(
-  ctx: RewriteContext,
-  node: AnyNode,
-  parts: readonly AnyNode[],
-  test: string,
-  ways: (value: string) => { readonly condition: string; readonly yes: string; readonly no: string },
-): string {
-  const value = temp(ctx)
-  const effect = ctx.effects.of(...parts)
-  const { condition, yes, no } = ways(value)
-  if (isPure(effect)) return `(${value} = ${test}, $$.jt(${condition} ? ${yes} : ${no}, ${value}))`
-  const before = temp(ctx)
-  const result = temp(ctx)
-  const merges = mergesOf(ctx, node, effect)
-  const after = [`${result} = $$.j(${result}, $$p)`, ...merges, `$$p = ${before}`, result].join(', ')
-  return `(${before} = $$p, ${value} = ${test}, $$p = $$.br($$p, ${value}, ${lineOf(node)}), ${result} = ${condition} ? ${yes} : ${no}, $$p === ${before} ? ${result} : (${after}))`
-}
-
-/** The key of a member, as an expression. */
-export function keyOf(ctx: RewriteContext, node: Of<'MemberExpression'>): string {
-  const { property, computed } = node
-  if (!computed && property.type === 'Identifier') return JSON.stringify(property.name)
-  return ctx.expression(property)
-}
 
 /** A list of arguments as an array. */
 export function listOf(
@@ -222,7 +152,7 @@ function propertyText(ctx: RewriteContext, { kind, key, value, method }: Of<'Pro
 
 function yielded(ctx: RewriteContext, node: Of<'YieldExpression'>): string {
   const { argument, delegate } = node
-  if (!delegate) return `(yield ${step(ctx.frame.node, argument ? ctx.expression(argument) : 'void 0')})`
+  if (!delegate) return `(yield ${stepText(ctx.frame.node, argument ? ctx.expression(argument) : 'void 0')})`
   const value = temp(ctx)
   const inner = `${value} = yield* $$.gen(${argument ? ctx.expression(argument) : '[]'}, $$p)`
   return `(${inner}, $$y = $$.u($$y, $$.u($$p, $$.steps())), ${value})`

@@ -3,8 +3,8 @@ import { parseExpressionAt } from 'acorn'
 
 import { GuestSyntaxError } from '../engine/engine.ts'
 import type { FunctionFrame, PlaceRow, RewriteContext } from './rewrite-context.ts'
-import { leaves, placeLines, step } from './rewrite-context.ts'
-import { expressionText, refuse } from './rewrite-expression.ts'
+import { leaves, placeLines, refuse, stepText } from './rewrite-context.ts'
+import { expressionText } from './rewrite-expression.ts'
 import { declarePattern } from './rewrite-pattern.ts'
 import { leaving, statementText } from './rewrite-statement.ts'
 import { effectsOf } from './script-effect.ts'
@@ -112,7 +112,7 @@ export function rewriteScript(wrapped: string, acting: (tool: string) => boolean
           ? body.body.map((one) => ctx.statement(one)).join(' ')
           : `return ${ctx.expression(body)};`
       const returns = early && !isConstructor ? 'return $$.j(void 0, $$p);' : ''
-      const last = node.generator ? `return ${step(node, 'void 0')};` : returns
+      const last = node.generator ? `return ${stepText(node, 'void 0')};` : returns
       const end = `${early ? leaving(ctx) : ''}${last}`
       const temps = ctx.frame.temps.map((name) => `, ${name}`).join('')
       const start = `let $$p = $$.pc()${temps}${early ? ', $$e = $$p' : ''}${node.generator ? ', $$y = $$p' : ''}${lacks ? ', $$l = $$.lacks()' : ''};`

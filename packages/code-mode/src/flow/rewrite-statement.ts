@@ -1,8 +1,8 @@
 import type { AnyNode } from 'acorn'
 
 import type { RewriteContext } from './rewrite-context.ts'
-import { fresh, leaves, lineOf, mark, mergesOf, step, temp } from './rewrite-context.ts'
-import { classRest, refuse } from './rewrite-expression.ts'
+import { fresh, leaves, lineOf, mark, mergesOf, refuse, stepText, temp } from './rewrite-context.ts'
+import { classRest } from './rewrite-expression.ts'
 import { assignPattern, declarePattern } from './rewrite-pattern.ts'
 import { isFunction } from './syntax-tree.ts'
 
@@ -124,7 +124,7 @@ function returnStatement(ctx: RewriteContext, node: Of<'ReturnStatement'>): stri
   const value = node.argument ? ctx.expression(node.argument) : 'void 0'
   if (ctx.frame.node.generator) {
     const result = fresh('r')
-    return `{ const ${result} = ${value}; ${leaving(ctx)}return ${step(ctx.frame.node, result)}; }`
+    return `{ const ${result} = ${value}; ${leaving(ctx)}return ${stepText(ctx.frame.node, result)}; }`
   }
   if (isConstructor || !leavesEarly) return `return ${value};`
   const result = fresh('r')

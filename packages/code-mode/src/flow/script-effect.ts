@@ -305,8 +305,10 @@ function hasMember(pattern: AnyNode): boolean {
   return childrenOf(pattern).some(hasMember)
 }
 
-/** Names of methods that the language calls by itself. */
-const calledByLanguage: ReadonlySet<string> = new Set(['toString', 'valueOf', 'toJSON', 'then'])
+/** Names of methods that the language calls by itself, those of descriptors and iterators included. */
+const calledByLanguage: ReadonlySet<string> = new Set(
+  'toString valueOf toJSON then get set next return throw'.split(' '),
+)
 
 /**
  * Returns the functions of a script that run without a call: getters, setters, and methods that the language calls, such as

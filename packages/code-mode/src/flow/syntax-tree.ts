@@ -3,7 +3,7 @@ import type { AnyNode, Function as FunctionShape } from 'acorn'
 /** A function of a script, of any form. */
 export type FunctionNode = Extract<AnyNode, FunctionShape>
 
-export function isNode(value: unknown): value is AnyNode {
+function isNode(value: unknown): value is AnyNode {
   return typeof value === 'object' && value !== null && 'type' in value && 'start' in value
 }
 

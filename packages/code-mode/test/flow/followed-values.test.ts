@@ -104,8 +104,8 @@ describe('the origin of a value', () => {
     expect(await untrustedParts(`${start}mail.n > 30 && (a = 2)\nreturn a`)).toEqual([''])
     expect(await untrustedParts(`${start}const set = () => { a = 2 }\nif (mail.n > 30) set()\nreturn a`)).toEqual([''])
     expect(await untrustedParts(`${start}if (mail.n > 30) Object.freeze(o)\nreturn Object.isFrozen(o)`)).toEqual([''])
-    const it = 'const it = [1, 2].values()\nif (mail.n > 30) it.next()\n'
-    expect(await untrustedParts(`${start}${it}return it.next().value`)).toEqual([''])
+    const stepped = 'const it = [1, 2].values()\nif (mail.n > 30) it.next()\n'
+    expect(await untrustedParts(`${start}${stepped}return it.next().value`)).toEqual([''])
     expect(await untrustedParts(`${start}for (;;) { if (mail.n > 3) break\na = 2 }\nreturn a`)).toEqual([''])
     expect(
       await untrustedParts(`${start}const f = (n) => { if (n > 30) return 1\nreturn 2 }\nreturn [f(mail.n), f(1)]`),
@@ -118,6 +118,12 @@ describe('the origin of a value', () => {
     ['toString', '{ toString() { a = 2; return "" } }', '`${own}`'],
     ['valueOf', '{ valueOf() { a = 2; return 1 } }', 'own + 1'],
     ['an iterator', '{ *[Symbol.iterator]() { a = 2 } }', '[...own]'],
+    ['a getter of a descriptor', 'Object.defineProperty({}, "x", { get() { a = 2 } })', 'own.x'],
+    [
+      'the steps of an iterator',
+      '((steps) => ({ [Symbol.iterator]: () => steps }))({ next() { a = 2; return { done: true } } })',
+      'for (const one of own) {}',
+    ],
     ['a function by its name', '{ toString: named }', '`${own}`'],
   ])('reaches what a branch changes through %s', async (_, own, use) => {
     const start = `const mail = await tools.mail({})\nlet a = 1\nfunction named() { a = 2; return '' }\nconst own = ${own}\n`
