@@ -5,7 +5,7 @@ import type { EventEnvelope, EventQueue } from '../types/log.ts'
 import { numbered } from './event-envelope.ts'
 
 /** Number of waiting events from which on deltas of the same part are joined. Other events are never dropped. */
-export const queueLimit = 1024
+const queueLimit = 1024
 
 /**
  * Creates the queue of one reader.

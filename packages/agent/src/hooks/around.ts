@@ -28,7 +28,7 @@ export function around<T>(
 }
 
 /** Runs one `around` hook. The hook may fail; it can neither change the result nor skip the operation. */
-export async function callAround<T>(
+async function callAround<T>(
   ctx: RunContext,
   { extension, hook }: Hooked<'around'>,
   op: Parameters<AroundHook>[0],

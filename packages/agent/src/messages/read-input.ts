@@ -94,7 +94,7 @@ export function historyOf(
   return { messages: withIdsAndLabels(repaired, key, () => false), repairs }
 }
 
-export function withIdsAndLabels(
+function withIdsAndLabels(
   messages: readonly Message[],
   key: string,
   taken: (id: string) => boolean,
@@ -109,7 +109,7 @@ export function withIdsAndLabels(
 }
 
 /** Rejects invalid messages: each model would reject them from now on. */
-export function checkedMessages(messages: readonly Message[]): readonly Message[] {
+function checkedMessages(messages: readonly Message[]): readonly Message[] {
   for (const [index, message] of messages.entries()) {
     const fault = messageFault(message)
     if (fault !== undefined) throw invalidInput(`list: message ${index} is invalid (${fault})`)
@@ -117,7 +117,7 @@ export function checkedMessages(messages: readonly Message[]): readonly Message[
   return messages
 }
 
-export function jsonItems(input: readonly unknown[]): readonly unknown[] {
+function jsonItems(input: readonly unknown[]): readonly unknown[] {
   // The AI SDK's own conversion handles bytes and URLs in its messages.
   if (input.every(isModelMessage) && !input.some(isMessage)) return input
   if (input.some(holdsBytes)) throw invalidInput('list with bytes (write them as base64)')
@@ -125,7 +125,7 @@ export function jsonItems(input: readonly unknown[]): readonly unknown[] {
   return Array.isArray(copy) ? copy : []
 }
 
-export function importMessages(
+function importMessages(
   messages: readonly ModelMessage[],
   clock: Clock,
   key: string,
@@ -147,7 +147,7 @@ function dataOf(message: unknown): Pick<Message, 'data'> {
   return isRecord(message) && message['data'] !== undefined ? { data: toJson(message['data']) } : {}
 }
 
-export function convertModelMessages(messages: readonly ModelMessage[]): ReturnType<typeof fromModelMessages> {
+function convertModelMessages(messages: readonly ModelMessage[]): ReturnType<typeof fromModelMessages> {
   try {
     return fromModelMessages(messages)
   } catch (cause) {
@@ -162,7 +162,7 @@ export function labelIn(message: ModelMessage | undefined, otherwise: Label): La
   return joinLabels(own, ...message.content.map((part) => fillLabel(labelOn(part), own)))
 }
 
-export function labelOn(value: unknown): LabelInit | undefined {
+function labelOn(value: unknown): LabelInit | undefined {
   return isRecord(value) && isLabelInit(value['label']) ? value['label'] : undefined
 }
 
@@ -172,13 +172,13 @@ export function isLabelInit(value: unknown): value is LabelInit {
 }
 
 /** Call ids from outside may repeat: the prefix tells where they came in. */
-export function prefixCallId(part: Part, key: string): Part {
+function prefixCallId(part: Part, key: string): Part {
   return part.type === 'tool-call' || part.type === 'tool-result'
     ? { ...part, callId: `${key}/call/${part.callId}` }
     : part
 }
 
-export function defaultLabel({ role }: Pick<Message, 'role'>): Label {
+function defaultLabel({ role }: Pick<Message, 'role'>): Label {
   return role === 'user' || role === 'system' ? trustedLabel : untrustedLabel('import')
 }
 
@@ -187,7 +187,7 @@ function isUserContentPart(value: unknown): value is UserContentPart {
   return isRecord(value) && (value['type'] === 'text' || value['type'] === 'image' || value['type'] === 'file')
 }
 
-export function holdsBytes(item: unknown): boolean {
+function holdsBytes(item: unknown): boolean {
   if (!isRecord(item)) return false
   const { data } = item
   return ArrayBuffer.isView(data) || (isRecord(data) && ArrayBuffer.isView(data['data']))
@@ -205,7 +205,7 @@ export function isModelMessage(value: unknown): value is ModelMessage {
   )
 }
 
-export function refuseInput(): never {
+function refuseInput(): never {
   throw invalidInput('list that contains other values than messages')
 }
 
@@ -225,7 +225,7 @@ export interface Recipient {
 }
 
 /** Rejects system messages: models obey them, so a history from elsewhere must not contain any. */
-export function checkSystem(messages: readonly Message[], { name, allowSystemMessages }: Recipient): void {
+function checkSystem(messages: readonly Message[], { name, allowSystemMessages }: Recipient): void {
   if (allowSystemMessages) return
   const at = messages.findIndex(({ role }) => role === 'system')
   if (at < 0) return

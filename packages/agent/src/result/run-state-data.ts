@@ -7,7 +7,7 @@ import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { SessionState } from '../types/session-state.ts'
 
 /** The version that this release writes. It reads this version and all earlier ones. */
-export const runStateVersion = 1
+const runStateVersion = 1
 
 interface StateData {
   readonly v: number

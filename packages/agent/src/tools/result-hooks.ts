@@ -46,7 +46,7 @@ export function throughResultHooks(ctx: RunContext, first: ToolResult): MaybePro
 }
 
 /** Returns the ending of the run where a result exceeds its byte limits. */
-export function byteLimitEnding(ctx: RunContext, { output, value, details }: ToolResult): RunEnding | undefined {
+function byteLimitEnding(ctx: RunContext, { output, value, details }: ToolResult): RunEnding | undefined {
   let bytes = byteCount(output)
   if (value !== undefined) bytes += byteCount(value)
   if (details !== undefined) bytes += byteCount(details)

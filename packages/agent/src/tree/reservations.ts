@@ -74,7 +74,7 @@ function largest(amounts: Iterable<Partial<Spending>>): Spending {
 }
 
 /** Returns the sum of two spendings. */
-export function addSpending(a: Spending, b: Spending): Spending {
+function addSpending(a: Spending, b: Spending): Spending {
   return {
     tokens: a.tokens + b.tokens,
     toolCalls: a.toolCalls + b.toolCalls,

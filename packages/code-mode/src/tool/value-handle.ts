@@ -19,7 +19,7 @@ export interface ShownValue {
 }
 
 /** How a handle looks in a text: `⟦value v-1f3a⟧`. */
-export function handleText(name: string): string {
+function handleText(name: string): string {
   return `⟦value ${name}⟧`
 }
 

@@ -25,7 +25,7 @@ export interface DelegatedOrder {
 }
 
 /** Characters of the longest text that is an order: a question shows all of it. */
-export const longestOrder = 4_000
+const longestOrder = 4_000
 /** Texts of a session that are looked at, the last ones. */
 const mostOrders = 8
 

@@ -2,7 +2,7 @@ import type { DataFlowRule } from '../provenance/data-flow-rule.ts'
 import { named } from './intent-preset.ts'
 
 /** Asks if the arguments carry a span of untrusted text, verbatim or rewritten. */
-export const untrustedToSink: DataFlowRule = named('untrusted-to-sink', ({ call, hits }) => {
+const untrustedToSink: DataFlowRule = named('untrusted-to-sink', ({ call, hits }) => {
   const [hit] = hits
   if (!hit) return undefined
   const { source, path, span, view } = hit

@@ -71,7 +71,7 @@ function mayRead({ call, readers }: Sink, destination: string): boolean {
 }
 
 /** Judges web addresses that the model assembled: such an address can leak data to the owner of its host. */
-export const composedAddress: DataFlowRule = (sink, ctx) =>
+const composedAddress: DataFlowRule = (sink, ctx) =>
   isTainted(sink) ? ctx.inTurns(composedAddressSteps(sink)) : undefined
 
 function* composedAddressSteps(sink: Sink): Steps<RuleAnswer | undefined> {
@@ -137,7 +137,7 @@ function decoded(text: string): string {
  * Judges calls that carry only an address. The user must have written the address. Otherwise a source that the user
  * pointed at contains it whole, was not itself fetched, and the user's words are about pages or about this address.
  */
-export const fetchedAddress: DataFlowRule = (sink) => {
+const fetchedAddress: DataFlowRule = (sink) => {
   if (!isTainted(sink) || !isFetch(sink)) return undefined
   const open = sink.values.filter(({ role, origin }) => role === 'destination' && !isVouchedFor(origin))
   for (const one of open) {
@@ -182,7 +182,7 @@ export function isFetch({ values }: Pick<Sink, 'values'>): boolean {
 }
 
 /** Requires destinations, credentials, selectors and attachments to come from the user, trusted text or a system. */
-export const argumentOrigin: DataFlowRule = (sink, ctx) =>
+const argumentOrigin: DataFlowRule = (sink, ctx) =>
   isTainted(sink) ? ctx.inTurns(argumentOriginSteps(sink)) : undefined
 
 function* argumentOriginSteps(sink: Sink): Steps<RuleAnswer | undefined> {
@@ -296,7 +296,7 @@ function isDictated({ known }: Sink, { role, value }: TracedValue): boolean {
 }
 
 /** Judges links and encoded text in outgoing content: a recipient takes both as the user's own. */
-export const disguisedContent: DataFlowRule = (sink, ctx) =>
+const disguisedContent: DataFlowRule = (sink, ctx) =>
   isTainted(sink) && sink.call.tool.effect === 'egress' ? ctx.inTurns(disguisedContentSteps(sink)) : undefined
 
 function* disguisedContentSteps(sink: Sink): Steps<RuleAnswer | undefined> {

@@ -4,7 +4,7 @@ export function compatible(text: string): string {
   return text.replaceAll(noSentences, (part) => part.normalize('NFKC'))
 }
 
-export const noSentences: RegExp = /[^\uFDFA\uFDFB]+/g
+const noSentences: RegExp = /[^\uFDFA\uFDFB]+/g
 
 /** Characters that expand to sentences, which would make a short text very long. */
 export const sentences: RegExp = /[\uFDFA\uFDFB]/

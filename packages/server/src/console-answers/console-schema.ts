@@ -133,7 +133,7 @@ const indexDetail: z.ZodType<IndexDetail> = z.object({
 const text = z.string().nullable()
 const number = z.number().nullable()
 
-export const indexRow: z.ZodType<IndexRow> = z.tuple([
+const indexRow: z.ZodType<IndexRow> = z.tuple([
   ...([count, count, count, z.number()] as const),
   ...([z.string(), text, z.string(), z.number(), text, text] as const),
   ...([number, number, number, number, number, indexDetail.nullable()] as const),

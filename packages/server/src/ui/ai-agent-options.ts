@@ -14,4 +14,4 @@ export function checkAiAgentOptions(options: AiAgentOptions): void {
   checkOptions(options, aiAgentKeys, 'aiAgent')
 }
 
-export const aiAgentKeys: KnownKeys<AiAgentOptions> = { principal: true, store: true }
+const aiAgentKeys: KnownKeys<AiAgentOptions> = { principal: true, store: true }

@@ -15,7 +15,7 @@ export const aiMoreKeys: KnownKeys<AiToolMore> = {
 }
 
 /** The shape of a tool of the AI SDK. Of these, `metadata` and `supportsDeferredResults` have no meaning here. */
-export const aiKeys: KnownKeys<AiTool> = {
+const aiKeys: KnownKeys<AiTool> = {
   type: true,
   id: true,
   args: true,

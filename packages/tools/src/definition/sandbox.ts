@@ -6,7 +6,7 @@ import { withInfo } from './define-tool.ts'
 const levels: Readonly<Record<Isolation, number>> = { none: 0, process: 1, isolated: 2 }
 
 /** Returns whether a value is a level of isolation. */
-export function isIsolation(level: unknown): level is Isolation {
+function isIsolation(level: unknown): level is Isolation {
   return typeof level === 'string' && Object.hasOwn(levels, level)
 }
 

@@ -3,7 +3,7 @@ export type LinearPattern = { readonly re2: string; readonly size: number } | { 
 
 const mostCharacters = 1_000
 /** Instructions: what a character of a value costs at most. */
-export const mostInstructions = 1_000
+const mostInstructions = 1_000
 /** The largest count in braces that RE2 accepts. */
 const mostRepeats = 1_000
 /** A class of a Unicode property has hundreds of ranges, so it costs more than a character. */

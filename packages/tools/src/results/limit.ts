@@ -17,7 +17,7 @@ import { fits } from './measure.ts'
 import { maxSpillBytes, spill } from './spill.ts'
 
 /** Tokens of a result that a model gets by default, approximately. */
-export const defaultMaxResultTokens: number = 16_384
+const defaultMaxResultTokens: number = 16_384
 
 /**
  * Returns a result within the limit of its tool.

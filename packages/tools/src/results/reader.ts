@@ -18,7 +18,7 @@ export type ResultReader = (
 export type ResultReaders = Readonly<Record<string, ResultReader>>
 
 /** Milliseconds a reader may take. */
-export const readerTimeoutMs: number = 15_000
+const readerTimeoutMs: number = 15_000
 
 /** Returns the scheme of a URI, in lower case. */
 export function schemeOf(uri: string): string | undefined {

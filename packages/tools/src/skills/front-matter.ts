@@ -43,7 +43,7 @@ export async function parseSkill(text: string, file: string): Promise<SkillText>
 const nameHint = 'Use 1 to 64 letters, digits, _ and -.'
 
 /** Returns whether a name is valid for a skill. */
-export function isSkillName(name: string): boolean {
+function isSkillName(name: string): boolean {
   return /^[\w-]{1,64}$/.test(name)
 }
 

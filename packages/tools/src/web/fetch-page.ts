@@ -6,7 +6,7 @@ import { judgeTarget, parseUrl, showUrl } from './target.ts'
 import type { TargetRules } from './target.ts'
 
 /** Bytes of a page that are read, compressed and decompressed. */
-export const maxBodyBytes: number = 5 * 1024 * 1024
+const maxBodyBytes: number = 5 * 1024 * 1024
 const maxRedirects = 5
 
 /** Options of fetching a page. */
