@@ -17,14 +17,24 @@ export function takenAbort(state: SessionState, token: string, options: AbortOpt
 /** Returns the aborts that the log records as taken, and that no process has carried out, oldest first. */
 export function abortsLeft({ entries, run }: SessionState): readonly AbortOptions[] {
   const left: AbortOptions[] = []
+  /** Whether the entries are before the last pause. */
+  let isBefore = false
   for (let index = entries.length - 1; index >= 0; index--) {
     const entry = entries[index]
     if (entry?.runId !== run?.id) continue
-    // A run that yields is continued elsewhere at once. The other ends and pauses come after the abort, or because of it.
-    if (entry?.type === 'run' && entry.op !== 'resumed' && !(entry.op === 'suspended' && entry.yielded)) break
+    if (entry?.type === 'run') {
+      if (entry.op === 'ended' || entry.op === 'started') break
+      // A run that yields is continued elsewhere at once. What preceded an earlier pause was carried out when it was resumed.
+      if (entry.op === 'suspended' && !entry.yielded) {
+        if (isBefore) break
+        isBefore = true
+      }
+    }
     // An entry of an earlier release has no options: its process may have carried the abort out.
-    if (entry?.type === 'resolved' && entry.token.startsWith(abortToken) && isRecord(entry.value))
-      left.push(abortOptions(entry.value.data))
+    if (entry?.type !== 'resolved' || !entry.token.startsWith(abortToken) || !isRecord(entry.value)) continue
+    const options = abortOptions(entry.value.data)
+    // The run paused because of the abort, or before it saw it.
+    if (!isBefore || options.onPendingApprovals !== 'hold') left.push(options)
   }
   return left.toReversed()
 }

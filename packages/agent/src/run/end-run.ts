@@ -1,6 +1,7 @@
 import type { NewEntry, RunResult } from '@provost/core'
 
 import { runPaced } from '../control/paced-work.ts'
+import { stopIfAborted } from '../control/run-ending.ts'
 import { agentNamed } from '../handoff/active-agent.ts'
 import { foldInSteps } from '../hooks/fold-value.ts'
 import { runHooks } from '../hooks/run-hooks.ts'
@@ -26,17 +27,21 @@ export async function endRun(scope: RunContext, entries: readonly NewEntry[]): P
   if (!end) return append(entries)
   if (endHooks(scope).length === 0) return append([...entries.slice(0, -1), withWake(scope, end)])
   await append(entries.slice(0, -1))
-  const last = withWake(scope, end)
   const ids = { sessionId: scope.sessionId, runId: scope.id }
-  await runEndHooks(scope, await runResult(scope.entryAgent, stateAfter(scope.state, last), ids))
-  return append([last])
+  await runEndHooks(scope, await runResult(scope.entryAgent, stateAfter(scope.state, end), ids))
+  // An abort that arrived meanwhile ends the run, which does not wait.
+  if (end.type === 'run' && end.op === 'suspended' && !end.yielded && !isHeld(scope)) stopIfAborted(scope)
+  return append([withWake(scope, end)])
 }
+
+const isHeld = ({ control }: RunContext): boolean => control.isAborted && control.pendingPolicy === 'hold'
 
 /** Milliseconds after which another process reports the rest of a child that may run on any worker. */
 const reportMs = 2_000
 
 /** Adds what makes the session due again: the run's next deadline, and the last delivery that it has read. */
-function withWake({ state, inbox, parentRun }: RunContext, end: NewEntry): NewEntry {
+function withWake(scope: RunContext, end: NewEntry): NewEntry {
+  const { state, inbox, parentRun } = scope
   if (parentRun?.within || end.type !== 'run') return end
   // If this process dies before the run above has its letter, another one sends it.
   const isReported = parentRun !== undefined && (end.op === 'ended' || state.waits.size > 0)
@@ -47,7 +52,9 @@ function withWake({ state, inbox, parentRun }: RunContext, end: NewEntry): NewEn
   if (end.op !== 'suspended') return end
   // An answer may arrive after the run has decided to wait: this process resumes it, or another one if this one dies.
   const isAnswered = [...inbox.answers.keys()].some((token) => isAwaited(state, token))
-  const deadline = end.yielded || isAnswered ? state.clock.now() : Math.min(report, nextDeadline(state))
+  // Or an abort, which is being recorded as taken.
+  const isRequested = scope.control.isRequested && !isHeld(scope)
+  const deadline = end.yielded || isAnswered || isRequested ? state.clock.now() : Math.min(report, nextDeadline(state))
   return { ...end, ...(Number.isFinite(deadline) && { due: deadline }), seen: inbox.lastRead() }
 }
 

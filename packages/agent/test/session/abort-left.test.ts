@@ -1,4 +1,7 @@
+import { setTimeout } from 'node:timers/promises'
+
 import type { NewEntry, SessionStore } from '@provost/core'
+import { defineExtension } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { expect, test } from 'vitest'
 
@@ -125,5 +128,50 @@ test('an abort that arrives while a process takes the run over ends it, though t
   await store.deliver('s', 'abort/1', { runId, options: { graceMs: 0 } }, 'ann')
   const other = await world([], { tools: [work.tool], store: silent }).agent.resumeSession('s')
   expect((await other.resume().result).status).toBe('aborted')
+  expect(await endOf(store)).toBe('aborted')
+})
+
+/** A run that waits for a human, and to which an abort is sent as it pauses. */
+async function abortedAsItPauses(store: SessionStore, pause: (taking: Promise<void>) => Promise<unknown>, lateMs = 0) {
+  const taking = Promise.withResolvers<void>()
+  const late: SessionStore = {
+    ...store,
+    async append(log, entries, terms) {
+      if (entries.some(takesAbort)) {
+        taking.resolve()
+        await setTimeout(lateMs)
+      }
+      return store.append(log, entries, terms)
+    },
+  }
+  const pausing = defineExtension({
+    name: 'pausing',
+    hooks: {
+      async 'run.end'({ status, runId }) {
+        if (status !== 'suspended') return
+        await store.deliver('s', 'abort/1', { runId, options: {} }, 'ann')
+        await pause(taking.promise)
+      },
+    },
+  })
+  const more = { tools: [payTool().tool], extensions: [pausing] }
+  const session = await world([{ toolCalls: [pay(5)] }], { ...more, store: late }).agent.createSession({ id: 's' })
+  return { result: await session.stream('go').result, more }
+}
+
+test('an abort that arrives as the run pauses ends it', async () => {
+  const store = shared()
+  const { result } = await abortedAsItPauses(store, (taking) => taking.then(() => setTimeout(20)))
+  expect([result.status, await endOf(store)]).toEqual(['aborted', 'aborted'])
+})
+
+test('an abort that is recorded with the pause of the run makes it due, and ends it then', async () => {
+  const store = shared()
+  const { result, more } = await abortedAsItPauses(store, (taking) => taking, 20)
+  expect(result.status).toBe('suspended')
+  const due = await store.claimDue?.({ agents: ['a'], limit: 10, hiddenMs: 60_000 })
+  expect(due?.map(({ id }) => id)).toEqual(['s'])
+  const other = await world([{ text: 'Done.' }], { ...more, store }).agent.resumeSession('s')
+  expect(await other.advance()).toEqual({ rest: 'done' })
   expect(await endOf(store)).toBe('aborted')
 })
