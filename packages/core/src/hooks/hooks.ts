@@ -169,7 +169,7 @@ export interface Hooks<App = unknown> {
   'tool.result'?(result: ToolResult, ctx: HookContext<App>): Answer<ToolResult | Stop>
   handoff?(flow: Flow, ctx: HookContext<App>): Answer<FlowAnswer>
   merge?(children: readonly ChildResult[], ctx: HookContext<App>): Answer<readonly ChildResult[]>
-  /** Always called, at least once. */
+  /** Always called, at least once. After an abort it has the grace of the abort, and at least 500 ms. */
   'run.end'?(result: RunResult<unknown>, ctx: HookContext<App>): unknown
   /** Called when a session is closed. */
   'session.stop'?(ctx: SessionContext<App>): unknown
