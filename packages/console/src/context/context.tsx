@@ -5,17 +5,21 @@ import type { ReactNode } from 'react'
 import { useMemo } from 'react'
 
 import { useEntry } from '../entries/entry-query.ts'
+import { EntryView } from '../entries/entry-view.tsx'
 import type { IndexEntry, SessionIndex } from '../entries/indexed-log.ts'
 import { useIndex } from '../entries/session-index.ts'
 import { SplitList } from '../entries/split-list.tsx'
 import { Icon } from '../look/icon.tsx'
+import { LabelChips } from '../look/label-chips.tsx'
 import { brief, count, duration } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
 import type { SessionViewProps } from '../sessions/session-view.ts'
 import { stateQuery } from '../travel/state-query.ts'
+import { textOf } from '../wire/read-json.ts'
 import { contextSteps } from './context-step.ts'
 import type { ContextStep } from './context-step.ts'
+import { historyChange, sizeOf } from './history-change.ts'
 import { SentMessages } from './sent-messages.tsx'
 
 import './context.css'
@@ -51,15 +55,19 @@ function ContextIn({ sessionId, index }: { readonly sessionId: string; readonly 
         at={at}
         onSelect={select}
         rows={steps.map((one) => ({
-          key: `${one.entry.log} ${one.entry.offset}`,
+          key: placeKey(one),
           agent: one.entry.agent,
           content: <StepRow step={one} />,
         }))}
       />
-      {step?.kind === 'step' && <Received key={step.entry.offset} sessionId={sessionId} step={step} />}
-      {step?.kind === 'view' && <Changed key={step.entry.offset} sessionId={sessionId} entry={step.entry} />}
+      {step?.kind === 'step' && <Received key={placeKey(step)} sessionId={sessionId} step={step} />}
+      {step?.kind === 'view' && <Changed key={placeKey(step)} sessionId={sessionId} entry={step.entry} />}
     </div>
   )
+}
+
+function placeKey({ entry }: ContextStep): string {
+  return `${entry.log} ${entry.offset}`
 }
 
 const changes: Readonly<Record<string, string>> = {
@@ -85,7 +93,7 @@ function StepRow({ step: { kind, entry, tokensIn } }: { readonly step: ContextSt
 
 /** The messages of one request to the model. */
 function Received({ sessionId, step }: { readonly sessionId: string; readonly step: ContextStep }): ReactNode {
-  const { entry, tokensIn } = step
+  const { entry, tokensIn, tail } = step
   // The answer itself is the entry.
   const { data, error, isPending } = useQuery(stateQuery(sessionId, entry.log, Math.max(1, entry.offset - 1)))
   return (
@@ -96,17 +104,35 @@ function Received({ sessionId, step }: { readonly sessionId: string; readonly st
       {data && (
         <>
           <p className="listed-facts dim">
-            <span>{count(data.earlier + data.view.length)} messages</span>
+            <span>{messages(sizeOf(data))}</span>
             {tokensIn !== undefined && <span>{brief(tokensIn)} tokens in all, as the provider counted them</span>}
           </p>
           <p className="dim">
             The instructions and tools of the agent come first. The log has their hashes, not their text
             {data.overrides?.promptText === undefined ? '.' : ', except for the instructions of this fork.'}
           </p>
-          {data.earlier > 0 && <p className="dim">{count(data.earlier)} messages before these.</p>}
+          {data.earlier > 0 && <p className="dim">{messages(data.earlier)} before these.</p>}
           <SentMessages sessionId={sessionId} log={entry.log} at={data.at} messages={data.view} />
+          {tail && <Tail sessionId={sessionId} entry={tail} />}
         </>
       )}
+    </section>
+  )
+}
+
+/** What extensions added behind the history for one request, such as what a memory recalled. */
+function Tail({ sessionId, entry }: { readonly sessionId: string; readonly entry: IndexEntry }): ReactNode {
+  return (
+    <section aria-label="After the history">
+      <h3>After the history</h3>
+      <p className="listed-facts dim">
+        <span>
+          Extensions added messages to this request alone, such as what a memory recalled. The log has their hash, and
+          their text only where a resumed run needs it.
+        </span>
+        <LabelChips label={entry.label} />
+      </p>
+      <EntryView place={{ sessionId, log: entry.log, offset: entry.offset }} title="Added messages" />
     </section>
   )
 }
@@ -118,43 +144,79 @@ function Changed({ sessionId, entry }: { readonly sessionId: string; readonly en
   const after = useQuery(stateQuery(sessionId, log, offset))
   const body = useEntry({ sessionId, log, offset })
   const error = before.error ?? after.error ?? body.error
-  const [old, now] = [before.data, after.data]
+  const [old, now, read] = [before.data, after.data, body.data]
   return (
     <section className="listed-detail" tabIndex={0} aria-label="Change of the history">
       <h2>{changes[entry.op] ?? entry.op}</h2>
       {error && <Failure error={error} />}
-      {(!old || !now) && !error && <Loading rows={4} />}
-      {old && now && (
+      {(!old || !now || !read) && !error && <Loading rows={4} />}
+      {old && now && read && (
         <>
-          <Sizes compacted={body.data?.entry['compacted']} before={old} after={now} />
-          <div className="context-sides">
-            <section aria-label="Before">
-              <h3>Replaced: {count(without(old, now).length)} messages</h3>
-              <SentMessages sessionId={sessionId} log={log} at={old.at} messages={without(old, now)} />
-            </section>
-            <section aria-label="After">
-              <h3>In their place: {count(without(now, old).length)}</h3>
-              <SentMessages sessionId={sessionId} log={log} at={now.at} messages={without(now, old)} />
-              <details>
-                <summary>Kept: {count(now.view.length - without(now, old).length)} messages</summary>
-                <SentMessages
-                  sessionId={sessionId}
-                  log={log}
-                  at={now.at}
-                  messages={now.view.filter(({ id }) => old.view.some((one) => one.id === id))}
-                />
-              </details>
-            </section>
-          </div>
+          <Sizes compacted={read.entry['compacted']} before={old} after={now} />
+          <Sides sessionId={sessionId} log={log} before={old} after={now} entryId={textOf(read.entry['id'])} />
         </>
       )}
     </section>
   )
 }
 
-function without({ view }: StateAnswer, other: StateAnswer): StateAnswer['view'] {
-  const known = new Set(other.view.map(({ id }) => id))
-  return view.filter(({ id }) => !known.has(id))
+/** What an entry dropped, rewrote and added, beside each other. */
+function Sides({
+  sessionId,
+  log,
+  before,
+  after,
+  entryId,
+}: {
+  readonly sessionId: string
+  readonly log: string
+  readonly before: StateAnswer
+  readonly after: StateAnswer
+  readonly entryId: string
+}): ReactNode {
+  const { dropped, earlierDropped, rewritten, added, kept } = useMemo(
+    () => historyChange(before, after, entryId),
+    [before, after, entryId],
+  )
+  const old = { sessionId, log, at: before.at }
+  const now = { sessionId, log, at: after.at }
+  return (
+    <>
+      {(dropped.length > 0 || added.length > 0) && (
+        <div className="context-sides">
+          <section aria-label="Before">
+            <h3>Dropped: {messages(dropped.length + earlierDropped)}</h3>
+            {earlierDropped > 0 && <p className="dim">{messages(earlierDropped)} before these: see the log.</p>}
+            <SentMessages {...old} messages={dropped} />
+          </section>
+          <section aria-label="After">
+            <h3>In their place: {messages(added.length)}</h3>
+            <SentMessages {...now} messages={added} />
+          </section>
+        </div>
+      )}
+      {rewritten.length > 0 && (
+        <section aria-label="Rewritten">
+          <h3>Rewritten: {messages(rewritten.length)}</h3>
+          {rewritten.map((pair) => (
+            <div key={pair.after.id} className="context-sides">
+              <SentMessages {...old} messages={[pair.before]} />
+              <SentMessages {...now} messages={[pair.after]} />
+            </div>
+          ))}
+        </section>
+      )}
+      <details>
+        <summary>Kept: {messages(after.earlier + kept.length)}</summary>
+        {after.earlier > 0 && <p className="dim">{messages(after.earlier)} before these.</p>}
+        <SentMessages {...now} messages={kept} />
+      </details>
+    </>
+  )
+}
+
+function messages(sum: number): string {
+  return `${count(sum)} ${sum === 1 ? 'message' : 'messages'}`
 }
 
 function Sizes({
@@ -166,19 +228,18 @@ function Sizes({
   readonly before: StateAnswer
   readonly after: StateAnswer
 }): ReactNode {
-  const sum = (state: StateAnswer): number => state.earlier + state.view.length
   const tokens = tokensOf(compacted)
   return (
     <p className="listed-facts">
       <span>
-        {count(sum(before))} messages before, {count(sum(after))} after
+        {messages(sizeOf(before))} before, {count(sizeOf(after))} after
       </span>
       {tokens && (
         <>
           <span>
             about {brief(tokens.beforeTokens)} tokens before, {brief(tokens.afterTokens)} after
           </span>
-          <span>the summary has {brief(tokens.summaryTokens)}</span>
+          {tokens.summaryTokens > 0 && <span>the summary has {brief(tokens.summaryTokens)}</span>}
           <span>{duration(tokens.durationMs)}</span>
         </>
       )}

@@ -33,7 +33,8 @@ export function SentMessages({
             {agent !== undefined && <Words limit={60}>{agent}</Words>}
             <LabelChips label={label} />
             <span>
-              {brief(sizes[n] ?? 0)} characters, {Math.round(((sizes[n] ?? 0) / all) * 100)} %
+              {brief(sizes[n] ?? 0)} characters
+              {messages.length > 1 && `, ${Math.round(((sizes[n] ?? 0) / all) * 100)} %`}
             </span>
           </p>
           {content.map((part, place) => (

@@ -76,10 +76,14 @@ export function Memories({ sessionId }: SessionViewProps): ReactNode {
   )
 }
 
-const states = { live: 'recalled', quarantined: 'not recalled until it is confirmed', old: 'superseded' } as const
+function stateWords({ state, supersededBy }: Item): string {
+  if (state === 'live') return 'recalled'
+  if (state === 'quarantined') return 'not recalled until it is confirmed'
+  return supersededBy === undefined ? 'no longer valid' : 'superseded'
+}
 
 function MemoryItem({ sessionId, item }: { readonly sessionId: string; readonly item: Item }): ReactNode {
-  const { memory, kind, text, label, source, at, state, key, speaker, confirmedBy, sessionId: origin } = item
+  const { memory, kind, text, label, source, at, state, validTo, key, speaker, confirmedBy, sessionId: origin } = item
   return (
     <article aria-label={`${kind} of ${ownerOf(item)}`}>
       <p className="memory-head">
@@ -87,7 +91,7 @@ function MemoryItem({ sessionId, item }: { readonly sessionId: string; readonly 
         <span>
           of <Words limit={120}>{ownerOf(item)}</Words>
         </span>
-        <span className={state === 'quarantined' ? 'hot' : 'dim'}>{states[state]}</span>
+        <span className={state === 'quarantined' ? 'hot' : 'dim'}>{stateWords(item)}</span>
         <LabelChips label={label} />
       </p>
       <Block label={`Text of the ${kind}`}>{text}</Block>
@@ -139,6 +143,14 @@ function MemoryItem({ sessionId, item }: { readonly sessionId: string; readonly 
             <time dateTime={new Date(at).toISOString()}>{moment(at)}</time> in <Words limit={100}>{memory}</Words>
           </dd>
         </div>
+        {state === 'live' && validTo !== undefined && (
+          <div>
+            <dt>Valid until</dt>
+            <dd>
+              <time dateTime={new Date(validTo).toISOString()}>{moment(validTo)}</time>
+            </dd>
+          </div>
+        )}
       </dl>
       <Forget sessionId={sessionId} item={item} />
     </article>

@@ -14,8 +14,10 @@ export interface MemoryRow {
   label: ConsoleLabel
   source: string
   at: number
-  /** `live` is recalled, `quarantined` waits for a confirmation, `old` was superseded. */
+  /** `live` is recalled, `quarantined` waits for a confirmation, `old` was superseded or is no longer valid. */
   state: 'live' | 'quarantined' | 'old'
+  /** When it stops being valid, or stopped. */
+  validTo?: number | undefined
   key?: string | undefined
   replaces?: string | undefined
   supersededBy?: string | undefined

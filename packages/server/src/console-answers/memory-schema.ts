@@ -16,6 +16,7 @@ export const memoriesAnswer: z.ZodType<MemoriesAnswer> = z.object({
       source: z.string(),
       at: z.number(),
       state: z.enum(['live', 'quarantined', 'old']),
+      validTo: z.number().optional(),
       key: z.string().optional(),
       replaces: z.string().optional(),
       supersededBy: z.string().optional(),

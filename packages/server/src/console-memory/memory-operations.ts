@@ -1,3 +1,6 @@
+import type { Timestamp } from '@provost/core'
+import { clockOf } from '@provost/core'
+
 import type { OperationSetup } from '../api/operation-setup.ts'
 import { forgetBody } from '../console-answers/console-query.ts'
 import type { ForgetAnswer, MemoriesAnswer, MemoryRow } from '../console-answers/memory-answer.ts'
@@ -47,7 +50,8 @@ export function memoryOperations(
             ...{ sessionId: id, agent: owner.agent, states: ['live', 'quarantined', 'old'], limit: mostItems + 1 },
           })
           if (found.length > mostItems) more = true
-          items.push(...found.slice(0, mostItems).map((item) => rowOf(name, item, role.cleared)))
+          const now = clockOf(store).now()
+          items.push(...found.slice(0, mostItems).map((item) => rowOf(name, item, role.cleared, now)))
         }
         return json({ memories: Object.keys(memories), items, more } satisfies MemoriesAnswer)
       },
@@ -93,16 +97,18 @@ function isReached({ scope }: ConsoleMemoryItem, sessionId: string, { agent, pri
   }
 }
 
-function rowOf(memory: string, item: ConsoleMemoryItem, cleared: boolean): MemoryRow {
+function rowOf(memory: string, item: ConsoleMemoryItem, cleared: boolean, now: Timestamp): MemoryRow {
   const { id, text, kind, scope, label, source, at, validTo, quarantined, supersededBy } = item
   const { key, replaces, confirmedBy, sessionId, speaker } = item
   const isShown = cleared || isOpen(label)
+  const isOver = validTo !== undefined && validTo <= now
   return {
     ...{ memory, id, kind, at, label: labelAnswer(label) },
     text: isShown ? text : withheld,
     source: isShown ? source : withheld,
     scope: { kind: scope.kind, ...(scope.id !== undefined && { id: scope.id }) },
-    state: quarantined ? 'quarantined' : supersededBy !== undefined || validTo !== undefined ? 'old' : 'live',
+    state: quarantined ? 'quarantined' : supersededBy !== undefined || isOver ? 'old' : 'live',
+    ...(validTo !== undefined && { validTo }),
     ...(key !== undefined && { key: isShown ? key : withheld }),
     ...(replaces !== undefined && { replaces }),
     ...(supersededBy !== undefined && { supersededBy }),
