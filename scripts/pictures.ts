@@ -13,7 +13,8 @@ import { join } from 'node:path'
 const taken: Readonly<Record<string, readonly string[]>> = {
   console: ['sessions', 'talk'],
   inbox: ['inbox'],
-  'session-views': ['scripts', 'context', 'memory'],
+  'session-views': ['scripts'],
+  'context-memory': ['compaction', 'memory'],
   tour: ['tour'],
   views: ['timeline', 'provenance', 'policy', 'travel', 'log', 'page-policy', 'page-cost', 'page-system'],
 }

@@ -1,10 +1,9 @@
 import { createAgent } from '@provost/agent'
 import type { Agent } from '@provost/agent'
+import { codeMode } from '@provost/code-mode'
 import * as page from '@provost/console'
 import type { SessionStore } from '@provost/core'
-import { ProvostError, trustedLabel, untrustedLabel } from '@provost/core'
 import { approvalPolicy } from '@provost/governance'
-import type { ConsoleMemory, ConsoleMemoryItem } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -28,7 +27,14 @@ const source = [
   "return { words: mail.split(' ').length, note }",
 ].join('\n')
 
-/** An agent with a tool that has the shape of code mode, whose package is above this one: it calls the tools that its source names. */
+/** Fails in its third line, after it has printed. */
+const failing = [
+  `const note: string = ${JSON.stringify(hostile)}`,
+  "console.log('before', note)",
+  'throw new Error(note)',
+]
+
+/** An agent that writes scripts, one for each step. */
 function coderWith(store: SessionStore): Agent {
   const readMail = tool({
     name: 'read_mail',
@@ -44,23 +50,8 @@ function coderWith(store: SessionStore): Agent {
     input: z.object({ amount: z.number() }),
     execute: ({ amount }) => `paid ${amount}`,
   })
-  const run = tool({
-    name: 'code_execute',
-    composite: true,
-    effect: 'none',
-    input: z.object({ source: z.string() }),
-    async execute({ source: text }, ctx) {
-      for (const name of ['read_mail', 'pay']) {
-        if (!text.includes(`tools.${name}(`)) continue
-        await ctx.call(name, name === 'pay' ? { amount: 80 } : { mail: '15.eml' }, { key: name })
-      }
-      if (text.includes('throw'))
-        throw new ProvostError('script-error', `${hostile} (line 2, column 1)\nIt printed:\nbefore ${hostile}`)
-      return { result: { words: 12, note: hostile }, logs: [`printed ${hostile}`] }
-    },
-  })
   const usage = { inputTokens: 1_200, outputTokens: 80 }
-  const scripts = [source, `const a = 1\nthrow new Error(a)`, 'return tools.pay({ amount: 80 })']
+  const scripts = [source, failing.join('\n'), 'return await tools.pay({ amount: 80 })']
   const model = scriptedModel(
     [
       ({ messages }) => {
@@ -72,31 +63,8 @@ function coderWith(store: SessionStore): Agent {
     ],
     { after: 'repeat-last' },
   )
-  return createAgent({ name: 'coder', model, tools: [readMail, pay, run], store })
+  return createAgent({ name: 'coder', model, tools: [readMail, pay], extensions: [codeMode({ workers: 1 })], store })
 }
-
-function memoryOf(items: ConsoleMemoryItem[]): ConsoleMemory {
-  return {
-    list: async () => items,
-    explain: async (id) => items.flatMap((item) => (item.id === id ? [{ item }] : []))[0],
-    async forget(id) {
-      const at = items.findIndex((item) => item.id === id)
-      if (at >= 0) items.splice(at, 1)
-      return at < 0 ? 0 : 1
-    },
-  }
-}
-
-const itemsOf = (): ConsoleMemoryItem[] => [
-  {
-    ...{ id: 'a', kind: 'fact', text: `The customer lives in Bern. ${hostile}`, source: `mail ${hostile}`, at: 1e12 },
-    ...{ scope: { kind: 'shared' }, label: untrustedLabel('mail'), quarantined: true, key: 'ann/address' },
-  },
-  {
-    ...{ id: 'b', kind: 'note', text: 'Answer on the same day.', source: 'the handbook', at: 1e12 },
-    ...{ scope: { kind: 'agent', id: 'coder' }, label: trustedLabel, confirmedBy: 'olga', sessionId: 'an-older-one' },
-  },
-]
 
 const blank: IndexEntry = {
   ...{ log: 's', run: 'r', offset: 1, at: 0, type: 'call', op: '', agent: 'coder', step: 1, callId: undefined },
@@ -146,7 +114,7 @@ test('the steps of a context are the answers of models and the changes of the hi
 
 const strict = approvalPolicy(() => 'deny')
 
-test('in a browser a session shows its scripts, its context and its memories, and forks under another policy', async (ctx) => {
+test('in a browser a session shows its scripts and its context, and forks under another policy', async (ctx) => {
   const missing = whyNoBrowser(page.assets)
   if (missing !== undefined) return ctx.skip(missing)
   const store = memoryStore()
@@ -156,10 +124,8 @@ test('in a browser a session shows its scripts, its context and its memories, an
   await session.reset()
   await session.close()
   await coder.run('Count and pay 80.', { sessionId: 'waits', principal: { id: 'local' } })
-  const items = itemsOf()
-  const options = { store, memories: { notes: memoryOf(items) } }
   const listening = await openConsole(() => [coder], {
-    ...options,
+    store,
     forks: { policies: { strict }, prompts: { brief: 'Answer in one word.' } },
   })
   const { origin, pathname, hash } = new URL(listening.consoleUrl)
@@ -174,7 +140,7 @@ test('in a browser a session shows its scripts, its context and its memories, an
     await shown.locator('.tl-row').first().waitFor()
     await shown.keyboard.press('v')
     await shown.keyboard.press('s')
-    await shown.locator('.script-source .bad', { hasText: 'throw new Error' }).waitFor()
+    await shown.locator('.script-source .bad', { hasText: 'throw new Error(note)' }).waitFor()
     await shown.getByText('before <img src=x onerror=alert(1)> \\u202egnp.exe \\u0007').waitFor()
     await tab.picture('scripts-failed')
     await tab.expectFine()
@@ -203,15 +169,6 @@ test('in a browser a session shows its scripts, its context and its memories, an
     await shown.locator('.listed-calls summary', { hasText: 'pay waits' }).waitFor()
     await tab.picture('scripts-waits')
     await tab.expectFine()
-
-    await shown.keyboard.press('v')
-    await shown.keyboard.press('m')
-    await shown.locator('.memory-items article').first().waitFor()
-    await tab.picture('memory')
-    await tab.expectFine()
-    await shown.keyboard.press('/')
-    await shown.keyboard.type('handbook')
-    await shown.getByRole('status').filter({ hasText: '1 of' }).waitFor()
     return tab
   }
 
@@ -221,10 +178,6 @@ test('in a browser a session shows its scripts, its context and its memories, an
         const tab = await tour(browser, look)
         if (look === lookPair.at(-1)) {
           const { page: shown } = tab
-          await shown.getByRole('button', { name: 'Forget…' }).click()
-          await shown.getByRole('button', { name: 'Forget it for good' }).click()
-          await shown.getByText('No item matches this filter.').waitFor()
-
           await shown.goto(at('waits/travel?entry=4'))
           await shown.getByRole('combobox', { name: 'Policy' }).selectOption('strict')
           await shown.getByRole('combobox', { name: 'Instructions' }).selectOption('others, written here')
@@ -240,7 +193,6 @@ test('in a browser a session shows its scripts, its context and its memories, an
         await tab.context.close()
       }
     })
-    expect(items.map(({ id }) => id)).toEqual(['a'])
   } finally {
     await listening.close()
   }
