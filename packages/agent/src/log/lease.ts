@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto'
-
 import type { LeaseTerms, SessionStore } from '@provost/core'
-import { clockOf, every, longestTimerMs, ProvostError } from '@provost/core'
+import { clockOf, every, leaseOwner, longestTimerMs, ProvostError } from '@provost/core'
 
 import type { Lease } from '../types/log.ts'
 
@@ -19,7 +17,7 @@ export async function holdLease(
   ttlMs: number,
   of?: 'part',
 ): Promise<Lease | undefined> {
-  const owner = randomUUID()
+  const owner = leaseOwner()
   const clock = clockOf(store)
   const asked = clock.elapsed()
   const terms: LeaseTerms = of === 'part' ? { part: true } : {}

@@ -21,7 +21,7 @@ const systemQuery = queryOptions({
   staleTime: 0,
 })
 
-/** This process, the runs in progress, what is due, and sessions in quarantine. */
+/** This process, the processes at work, the runs in progress, what is due, and sessions in quarantine. */
 export function SystemPage(): ReactNode {
   const { data: access } = useQuery(accessQuery)
   return (
@@ -51,7 +51,8 @@ function System(): ReactNode {
       {data && (
         <>
           <Process {...data} />
-          <Leases leases={data.leases} here={data.process.running} />
+          <Processes {...data} />
+          <Leases {...data} />
           <Due due={data.due} />
           <Quarantined quarantined={data.quarantined} />
         </>
@@ -62,6 +63,7 @@ function System(): ReactNode {
 
 function Process({ process, store }: SystemAnswer): ReactNode {
   const facts: readonly (readonly [string, ReactNode])[] = [
+    ['Host and process', <Words limit={110}>{process.name}</Words>],
     ['Runs here', count(process.running.length)],
     ['Room for', `${count(process.room)} more`],
     ['Runs are woken by', process.engine === 'none' ? 'the store' : process.engine],
@@ -93,8 +95,51 @@ function SessionLink({ id }: { readonly id: string }): ReactNode {
   )
 }
 
-function Leases({ leases, here }: Pick<SystemAnswer, 'leases'> & { readonly here: readonly string[] }): ReactNode {
-  const isHere = new Set(here)
+function Processes({ process, processes }: SystemAnswer): ReactNode {
+  return (
+    <section aria-label="Processes at work">
+      <h2>Processes that hold runs</h2>
+      {processes.length === 0 && <p className="dim">No process holds a run.</p>}
+      {processes.length > 0 && (
+        <div className="table-box" tabIndex={0} role="region" aria-label="Processes that hold runs">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Host and process</th>
+                <th scope="col">State</th>
+                <th scope="col" className="number">
+                  Runs
+                </th>
+                <th scope="col">Taken or renewed</th>
+              </tr>
+            </thead>
+            <tbody>
+              {processes.map(({ name, state, runs, renewedAt }) => (
+                <tr key={name}>
+                  <td>
+                    <Words limit={110}>{name}</Words>
+                    {name === process.name && <span className="dim"> (this one)</span>}
+                  </td>
+                  <td className={state === 'silent' ? 'hot' : ''}>
+                    {state === 'silent' ? 'silent: its runs are due elsewhere' : 'alive'}
+                  </td>
+                  <td className="number">{count(runs)}</td>
+                  <td>
+                    <Ago at={renewedAt} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <p className="dim">From the leases of runs in progress: a process without a run holds none, and is not listed.</p>
+    </section>
+  )
+}
+
+function Leases({ leases, process }: SystemAnswer): ReactNode {
+  const isHere = new Set(process.running)
   const words = {
     none: 'due: no process has it',
     alive: 'another process has it',
@@ -112,13 +157,14 @@ function Leases({ leases, here }: Pick<SystemAnswer, 'leases'> & { readonly here
                 <th scope="col">Session</th>
                 <th scope="col">Agent</th>
                 <th scope="col">Lease</th>
+                <th scope="col">Process</th>
                 <th scope="col" className="number">
                   Takeovers
                 </th>
               </tr>
             </thead>
             <tbody>
-              {leases.map(({ sessionId, agent, holder, takeovers }) => (
+              {leases.map(({ sessionId, agent, holder, process: owner, takeovers }) => (
                 <tr key={sessionId}>
                   <td>
                     <SessionLink id={sessionId} />
@@ -129,6 +175,7 @@ function Leases({ leases, here }: Pick<SystemAnswer, 'leases'> & { readonly here
                   <td className={holder === 'alive' ? '' : 'hot'}>
                     {isHere.has(sessionId) ? 'this process has it' : words[holder]}
                   </td>
+                  <td>{owner === undefined ? '' : <Words limit={110}>{owner}</Words>}</td>
                   <td className="number">{takeovers}</td>
                 </tr>
               ))}

@@ -33,6 +33,10 @@ export interface LeaseTerms {
 export interface LeaseState {
   /** `lapsed`: the last owner neither released nor renewed the lease, so it died or stalled. */
   readonly holder: 'none' | 'alive' | 'lapsed'
+  /** Who took the lease and has not released it, as `lease` received it. Absent where the store does not tell. */
+  readonly owner?: string
+  /** When the owner took or last renewed the lease. Absent where the store does not tell. */
+  readonly renewedAt?: Timestamp
   /** As in {@link Lease}. */
   readonly takeovers: number
   /** When the lease of a living owner expires unless it is renewed; absent for any other holder, and for a lease without an end. */

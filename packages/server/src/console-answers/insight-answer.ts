@@ -80,16 +80,29 @@ export interface CostAnswer {
 
 /** Answer of `GET /api/console/system`. */
 export interface SystemAnswer {
-  /** This process. */
-  process: { running: string[]; room: number; engine: string; startedAt: number; feeds: number }
+  /** This process. `name` is its host and process id. */
+  process: { name: string; running: string[]; room: number; engine: string; startedAt: number; feeds: number }
   store: { kind: string; summaries: 'stored' | 'in-memory' }
   /** Sessions with a run in progress, at most 100, and the state of their leases. */
   leases: {
     sessionId: string
     agent: string
     holder: 'none' | 'alive' | 'lapsed'
+    /** The process that took the lease; absent for a free lease, and where the store does not tell. */
+    process?: string | undefined
+    /** When it took or last renewed the lease. */
+    renewedAt?: number | undefined
     takeovers: number
     until?: number | undefined
+  }[]
+  /** Processes that hold those leases, the last heard first. A process without a run holds none, and is not listed. */
+  processes: {
+    name: string
+    /** `silent`: it neither renewed nor released any of its leases in time. */
+    state: 'alive' | 'silent'
+    runs: number
+    /** When it last took or renewed a lease. */
+    renewedAt: number
   }[]
   /** Sessions that a process looks at again at a certain time, the next first, of the 100 that were updated last and wait. */
   due: { sessionId: string; agent: string; at: number; waits: string[] }[]

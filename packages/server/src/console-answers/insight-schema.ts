@@ -91,6 +91,7 @@ export const costAnswer: z.ZodType<CostAnswer> = z.object({
 
 export const systemAnswer: z.ZodType<SystemAnswer> = z.object({
   process: z.object({
+    name: z.string(),
     running: z.array(z.string()),
     room: count,
     engine: z.string(),
@@ -103,9 +104,14 @@ export const systemAnswer: z.ZodType<SystemAnswer> = z.object({
       sessionId: z.string(),
       agent: z.string(),
       holder: z.enum(['none', 'alive', 'lapsed']),
+      process: z.string().optional(),
+      renewedAt: z.number().optional(),
       takeovers: count,
       until: z.number().optional(),
     }),
+  ),
+  processes: z.array(
+    z.object({ name: z.string(), state: z.enum(['alive', 'silent']), runs: count, renewedAt: z.number() }),
   ),
   due: z.array(z.object({ sessionId: z.string(), agent: z.string(), at: z.number(), waits: z.array(z.string()) })),
   quarantined: z.array(z.object({ sessionId: z.string(), agent: z.string(), updatedAt: z.number() })),

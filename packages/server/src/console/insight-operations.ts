@@ -1,5 +1,5 @@
-import type { SessionStore, SessionSummary, Usage } from '@provost/core'
-import { addUsage, clockOf } from '@provost/core'
+import type { LeaseState, SessionStore, SessionSummary, Usage } from '@provost/core'
+import { addUsage, clockOf, processName, processOfOwner } from '@provost/core'
 
 import type { OperationSetup } from '../api/operation-setup.ts'
 import { compareQuery, costQuery, policyQuery, stateQuery, traceBody } from '../console-answers/console-query.ts'
@@ -88,17 +88,14 @@ export function insightOperations(
       path: '/api/console/system',
       operationId: 'consoleSystem',
       summary:
-        'For operators of the role `operate`: this process, its store, runs in progress, sessions that are due at a certain time, and sessions in quarantine.',
+        'For operators of the role `operate`: this process, its store, runs in progress, the processes that hold them, sessions that are due at a certain time, and sessions in quarantine.',
       success: 200,
       answer: systemAnswer,
       async handle({ principal }) {
         await access.roleFor(principal, 'operate', { kind: 'system' })
         const running = await stored.summaries.list({ status: 'running', limit: mostLeases })
-        const leases = []
-        for (const { id: sessionId, agent } of running) {
-          const { holder, takeovers, until } = await store.leaseState(sessionId)
-          leases.push({ sessionId, agent, holder, takeovers, ...(until !== undefined && { until: Math.round(until) }) })
-        }
+        const leases: SystemAnswer['leases'] = []
+        for (const { id, agent } of running) leases.push(leaseRow(id, agent, await store.leaseState(id)))
         const waiting = await stored.summaries.list({ status: 'suspended', limit: mostLeases })
         const due = []
         for (const summary of waiting) {
@@ -110,6 +107,7 @@ export function insightOperations(
         const quarantined = await stored.summaries.list({ status: 'quarantined', limit: mostLeases })
         return json({
           process: {
+            name: processName(),
             running: [...host.running].slice(0, 1_000).map(({ id }) => id),
             room: Math.max(0, concurrency - host.occupied()),
             engine,
@@ -118,6 +116,7 @@ export function insightOperations(
           },
           store: { kind: storeKind, summaries: store.summaries ? 'stored' : 'in-memory' },
           leases,
+          processes: processRows(leases),
           due: due.toSorted((a, b) => a.at - b.at),
           quarantined: quarantined.map(({ id: sessionId, agent, updatedAt }) => ({ sessionId, agent, updatedAt })),
         } satisfies SystemAnswer)
@@ -166,6 +165,33 @@ export function insightOperations(
       },
     }),
   ]
+}
+
+function leaseRow(sessionId: string, agent: string, lease: LeaseState): SystemAnswer['leases'][number] {
+  const { holder, owner, renewedAt, takeovers, until } = lease
+  const name = owner === undefined ? undefined : processOfOwner(owner)
+  return {
+    ...{ sessionId, agent, holder, takeovers },
+    ...(name !== undefined && { process: name }),
+    ...(renewedAt !== undefined && { renewedAt }),
+    ...(until !== undefined && { until: Math.round(until) }),
+  }
+}
+
+/** Returns the processes that hold leases, the last heard first. */
+function processRows(leases: SystemAnswer['leases']): SystemAnswer['processes'] {
+  const rows = new Map<string, SystemAnswer['processes'][number]>()
+  for (const { process: name, holder, renewedAt = 0 } of leases) {
+    if (name === undefined) continue
+    const { state = 'silent', runs = 0, renewedAt: before = 0 } = rows.get(name) ?? {}
+    rows.set(name, {
+      name,
+      state: holder === 'alive' ? 'alive' : state,
+      runs: runs + 1,
+      renewedAt: Math.max(before, renewedAt),
+    })
+  }
+  return [...rows.values()].toSorted((a, b) => b.renewedAt - a.renewedAt)
 }
 
 function verdictRows(sessions: readonly SessionSummary[]): VerdictRow[] {

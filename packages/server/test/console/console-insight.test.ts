@@ -31,6 +31,16 @@ async function entriesOf(store: SessionStore, log: string): Promise<readonly Ent
   return entries
 }
 
+/** Begins a run under a lease of another process. */
+async function heldRun(store: SessionStore, id: string, owner: string, ttlMs: number): Promise<void> {
+  const lease = await store.lease(id, owner, 60_000)
+  if (lease === 'busy') throw new Error('busy')
+  const own = { id: `${id}/r`, at: Date.now(), runId: 'r', step: 0, agent: 'desk', v: 1 } as const
+  const manifest = { agent: 'desk', extensions: [], tools: [] }
+  await store.append(id, [{ ...own, type: 'run', op: 'started', manifest }], { after: 0, fence: lease.fence })
+  await store.lease(id, owner, ttlMs)
+}
+
 describe('GET /api/console/feed', () => {
   /** Reads frames until one matches. */
   async function until(
@@ -127,6 +137,42 @@ describe('sums', () => {
       store: { kind: 'process' },
       due: [],
     })
+    await server.close()
+  })
+
+  test('system names the processes that hold runs, and those that are silent', async () => {
+    const store = memoryStore()
+    const gate = Promise.withResolvers<string>()
+    const wait = tool({ name: 'wait', effect: 'read', input: z.object({}), execute: () => gate.promise })
+    const model = scriptedModel([{ toolCalls: [{ name: 'wait', input: {} }] }, { text: 'done' }])
+    const { server } = consoleServer([], {
+      store,
+      agents: [createAgent({ name: 'desk', model, tools: [wait], store })],
+      pollMs: 3_600_000,
+    })
+    await heldRun(store, 'far', 'web-2:7/a', 60_000)
+    await heldRun(store, 'dead', 'web-3:9/b', 1)
+    await expect.poll(async () => (await store.leaseState('dead')).holder).toBe('lapsed')
+    const here = executed(server, { input: 'wait' })
+    await expect.poll(async () => (await got(server, 'system', systemAnswer)).leases.length).toBe(3)
+    const { process: own, processes, leases } = await got(server, 'system', systemAnswer)
+    expect(own.name).toMatch(/^.+:\d+$/u)
+    expect(processes.map(({ name, state, runs }) => [name, state, runs]).toSorted()).toEqual(
+      [
+        [own.name, 'alive', 1],
+        ['web-2:7', 'alive', 1],
+        ['web-3:9', 'silent', 1],
+      ].toSorted(),
+    )
+    for (const { renewedAt } of processes) expect(Math.abs(renewedAt - Date.now())).toBeLessThan(60_000)
+    expect(leases.find(({ sessionId }) => sessionId === 'far')).toMatchObject({ process: 'web-2:7', holder: 'alive' })
+    gate.resolve('waited')
+    const { id } = await here
+    // A process that has ended its runs holds no lease, and owners of other forms name no process.
+    await expect.poll(async () => (await store.leaseState(id)).holder).toBe('none')
+    await store.lease('dead', 'some owner', 60_000)
+    const later = await got(server, 'system', systemAnswer)
+    expect(later.processes.map(({ name }) => name)).toEqual(['web-2:7'])
     await server.close()
   })
 

@@ -117,11 +117,14 @@ export function endQuarantine(record: LeaseRecord | undefined): LeaseRecord | un
  */
 export function leaseStateOf(record: LeaseRecord | undefined, now: number, at: Timestamp = now): LeaseState {
   if (!record) return { holder: 'none', takeovers: 0 }
-  const { takeovers, quarantinedAt } = record
+  const { owner, begun, takeovers, quarantinedAt } = record
   const holder = holderOf(record, now)
   const hasEnd = holder === 'alive' && record.until < Number.MAX_SAFE_INTEGER
   return {
     holder,
+    ...(owner !== undefined && { owner }),
+    // Leases of an earlier release have no begin.
+    ...(owner !== undefined && Number.isFinite(begun) && { renewedAt: Math.round(at + begun - now) }),
     takeovers,
     ...(hasEnd && { until: Math.round(at + record.until - now) }),
     ...(quarantinedAt !== undefined && { quarantinedAt }),

@@ -77,7 +77,7 @@ export function postgresLogs(database: PostgresDatabase, inbox: InboxListener): 
     returning fence, takeovers, quarantined is not null`
   const stateSql = `
     select case when owner is null then 'none' when ${lapsed} then 'lapsed' else 'alive' end, takeovers,
-      extract(epoch from quarantined) * 1000, extract(epoch from until) * 1000
+      extract(epoch from quarantined) * 1000, extract(epoch from until) * 1000, owner, extract(epoch from begun) * 1000
     from ${t('logs')} as l where key = $1`
 
   // One round trip: the valid writer moves the tail and inserts the entries after it. A concurrent writer waits for the
@@ -264,9 +264,11 @@ export function postgresLogs(database: PostgresDatabase, inbox: InboxListener): 
 
     async leaseState(name) {
       const [row] = await query('provost-lease-state', stateSql, [nameKey(name)])
-      const [holder, takeovers, quarantinedAt, until] = row ?? []
+      const [holder, takeovers, quarantinedAt, until, owner, begun] = row ?? []
       return {
         holder: holder === 'alive' || holder === 'lapsed' ? holder : 'none',
+        ...(typeof owner === 'string' && { owner }),
+        ...(typeof owner === 'string' && begun !== null && { renewedAt: Math.round(Number(begun)) }),
         takeovers: Number(takeovers ?? 0),
         ...(holder === 'alive' && { until: Math.round(Number(until)) }),
         ...(quarantinedAt !== null &&

@@ -26,9 +26,11 @@ async function quarantine(store: SessionStore, id: string): Promise<void> {
   await assert.rejects(store.lease(id, 'one more', 60_000), { code: 'session-quarantined' })
 }
 
-/** Returns the state of a lease without its end, which depends on the time. */
-async function stateOf(store: SessionStore, log: string): Promise<Omit<LeaseState, 'until'>> {
-  const { until, ...state } = await store.leaseState(log)
+/** Returns the state of a lease without its times, and without its owner, which a store need not tell. */
+async function stateOf(store: SessionStore, log: string): Promise<Omit<LeaseState, 'until' | 'owner' | 'renewedAt'>> {
+  const { until, owner, renewedAt, ...state } = await store.leaseState(log)
+  assert.ok(state.holder !== 'none' || (owner === undefined && renewedAt === undefined), 'a free lease has no owner')
+  if (renewedAt !== undefined) assert.ok(Math.abs(renewedAt - Date.now()) < 600_000, 'milliseconds since 1970')
   assert.equal(until !== undefined, state.holder === 'alive', 'the end of the lease of a living owner')
   if (until !== undefined) assert.ok(Math.abs(until - Date.now()) < 600_000, 'milliseconds since 1970')
   return state
@@ -67,6 +69,22 @@ export const takeoverChecks: readonly CheckDraft[] = [
       assert.equal((await store.leaseState(log)).takeovers, 1)
       assert.deepEqual(await store.lease(log, 'b', 60_000, { steady: true }), { fence, takeovers: 0 })
       assert.deepEqual(await stateOf(store, log), { holder: 'alive', takeovers: 0 })
+    },
+  },
+  {
+    name: 'a store that tells the owner of a lease tells the one that took it, until its release',
+    async run(bench) {
+      const store = await bench.store()
+      const log = bench.name()
+      const fence = await take(store, log, 'host:1/a')
+      const { owner = 'host:1/a', renewedAt = 0 } = await store.leaseState(log)
+      assert.equal(owner, 'host:1/a')
+      await take(store, log, 'host:1/a')
+      assert.ok(((await store.leaseState(log)).renewedAt ?? 0) >= renewedAt, 'a renewal is later')
+      await store.release(log, fence)
+      assert.equal((await store.leaseState(log)).owner, undefined)
+      await die(store, log, 'host:2/b')
+      assert.equal((await store.leaseState(log)).owner ?? 'host:2/b', 'host:2/b')
     },
   },
   {
