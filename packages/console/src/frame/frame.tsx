@@ -10,6 +10,7 @@ import { useTheme } from '../look/theme.ts'
 import { hasToken } from '../wire/connection.ts'
 import { startFeed } from '../wire/feed.ts'
 import { accessQuery, feedInto, queries, waitsQuery } from '../wire/queries.ts'
+import { Account, SignOut } from './account.tsx'
 import { KeyHelp } from './key-help.tsx'
 import { LiveDot } from './live-dot.tsx'
 import type { PageView } from './page-view.ts'
@@ -22,7 +23,9 @@ export function Frame({ pages }: { readonly pages: readonly PageView[] }): React
   const [theme, changeTheme] = useTheme()
   const access = useQuery(accessQuery)
   const navigate = useNavigate()
-  const hasAccess = access.data !== undefined
+  // What was read before stays while the server is gone, and not once it refuses the reader.
+  const status = statusOf(access.error)
+  const hasAccess = access.data !== undefined && status !== 401 && status !== 403
   useEffect(() => (hasAccess ? startFeed(feedInto(queries)) : undefined), [hasAccess])
   useKeys('Everywhere', [
     { key: 'g i', does: 'go to the Inbox', run: () => void navigate({ to: '/inbox' }) },
@@ -60,6 +63,7 @@ export function Frame({ pages }: { readonly pages: readonly PageView[] }): React
         </nav>
         <span className="grow" />
         {hasAccess && <LiveDot />}
+        {hasAccess && <Account />}
         <button type="button" className="quiet" onClick={() => setHelps(true)} aria-label="Keys">
           <kbd>?</kbd>
         </button>
@@ -85,9 +89,13 @@ function WaitCount({ isOn }: { readonly isOn: boolean }): ReactNode {
   )
 }
 
+function statusOf(error: Error | null): unknown {
+  return error && 'status' in error ? error.status : undefined
+}
+
 /** What is shown until the server has told what the principal may do. */
 function Gate({ error }: { readonly error: Error | null }): ReactNode {
-  const status = error && 'status' in error ? error.status : undefined
+  const status = statusOf(error)
   if (status === 401) return <TokenPrompt wasRefused={hasToken()} />
   return (
     <main id="main" tabIndex={-1}>
@@ -99,6 +107,7 @@ function Gate({ error }: { readonly error: Error | null }): ReactNode {
             {error.message} Ask the operator of the server for the role <code>view</code>, <code>decide</code> or{' '}
             <code>operate</code>: the <code>operator</code> function of <code>createServer</code> returns it.
           </p>
+          {hasToken() && <SignOut />}
         </Empty>
       )}
     </main>

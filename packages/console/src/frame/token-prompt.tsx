@@ -21,9 +21,10 @@ export function TokenPrompt({ wasRefused }: { readonly wasRefused: boolean }): R
         <h1>Which token?</h1>
         <p>
           {wasRefused
-            ? 'The server does not accept the token of this page.'
-            : 'The server answers only requests with its token or your credentials.'}{' '}
-          Open the whole address that the server printed, or paste its token. The page keeps it until you close the tab.
+            ? 'The server does not accept the token of this tab: it is wrong, or has expired.'
+            : 'The server does not know who you are.'}{' '}
+          Paste a token, open the whole address that the server printed, or sign in to the application and load this
+          page again. The page keeps a token until you close the tab.
         </p>
         <label>
           Token

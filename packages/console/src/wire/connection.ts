@@ -21,6 +21,21 @@ export function setToken(token: string): void {
   sessionStorage.setItem(tokenKey, token)
 }
 
+/** Forgets the token of this tab. */
+export function clearToken(): void {
+  sessionStorage.removeItem(tokenKey)
+}
+
+/** The route that tells what the principal may do. */
+export const accessPath = '/api/console/access'
+
+let refused = (): void => {}
+
+/** Calls a function whenever the server no longer accepts the credentials of the page. */
+export function onRefused(listener: () => void): void {
+  refused = listener
+}
+
 /** The credentials of the page. */
 export function headers(): Readonly<Record<string, string>> {
   const token = sessionStorage.getItem(tokenKey)
@@ -56,6 +71,7 @@ export async function ask(path: string, { query = {}, body, headers: more, signa
     ...(signal && { signal }),
   })
   if (response.ok) return response
+  if (response.status === 401 && path !== accessPath) refused()
   throw new ServerError(response.status, await response.json().catch(() => undefined))
 }
 

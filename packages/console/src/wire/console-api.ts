@@ -21,7 +21,7 @@ import type {
   WhatIfAnswer,
 } from '@provost/server/console'
 
-import { ask, askJson } from './connection.ts'
+import { accessPath, ask, askJson } from './connection.ts'
 
 /** Which sessions a list has. */
 export interface SessionFilter {
@@ -81,7 +81,7 @@ function of(id: string): string {
  * Each throws ServerError for an error response, and TypeError without a response.
  */
 export const consoleApi = {
-  access: (signal?: Signal) => askJson<AccessAnswer>(`${root}/access`, { signal }),
+  access: (signal?: Signal) => askJson<AccessAnswer>(accessPath, { signal }),
   sessions: (
     query: SessionFilter & { readonly before?: string | undefined; readonly limit?: number },
     signal?: Signal,

@@ -2,6 +2,7 @@ import type { ConsoleSession, ConsoleWait, SessionsAnswer } from '@provost/serve
 import type { InfiniteData, QueryClient } from '@tanstack/react-query'
 import { QueryClient as Queries, infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 
+import { onRefused } from './connection.ts'
 import type { SessionFilter } from './console-api.ts'
 import { consoleApi } from './console-api.ts'
 import type { FeedReader } from './feed.ts'
@@ -28,6 +29,9 @@ export const accessQuery = queryOptions({
   queryKey: ['access'],
   queryFn: ({ signal }) => consoleApi.access(signal),
 })
+
+// A token expires while the page is open: the page then asks for another one.
+onRefused(() => void queries.invalidateQueries({ queryKey: accessQuery.queryKey }))
 
 const pageLimit = 100
 
