@@ -6,8 +6,8 @@ import { inputText, oneLine } from './terminal.ts'
 import { discardKeys } from './typed-keys.ts'
 
 /**
- * Asks the person at the terminal. Any answer other than yes or no suspends the run for a later decision. Keys typed
- * before the question appeared are discarded.
+ * Asks the person at the terminal. Later suspends the run for a later decision, and so do no answer and Ctrl-D; other words
+ * are asked about again. Keys typed before the question appeared are discarded.
  *
  * @param signal ends the question, as Ctrl-C does.
  */
@@ -23,7 +23,7 @@ export function askAtTerminal(signal: AbortSignal): OnApproval {
 export type OnUncertain = (call: PendingUncertain) => Promise<boolean | undefined>
 
 /**
- * Asks the person at the terminal whether a call took place. Any answer other than yes or no leaves it for later.
+ * Asks the person at the terminal whether a call took place. Later leaves it open.
  *
  * @param payments what the person sees at the bank.
  */
@@ -38,7 +38,7 @@ export function askWhetherDone(signal: AbortSignal, payments: () => readonly str
   }
 }
 
-/** Returns undefined for an answer other than yes or no. */
+/** Returns undefined for an answer that is later. */
 async function yesOrNo(subject: string, question: string, signal: AbortSignal): Promise<boolean | undefined> {
   const interrupt = (): void => void process.kill(process.pid, 'SIGINT')
   if (!(await discardKeys(process.stdin, interrupt))) {
@@ -52,13 +52,19 @@ async function yesOrNo(subject: string, question: string, signal: AbortSignal): 
   try {
     process.stdout.write(subject)
     // Ctrl-D is not an answer.
-    const said = await terminal.question(`  ${question} Yes, no or later? `, { signal }).catch((error: unknown) => {
-      if (!(error instanceof Error && error.name === 'AbortError')) throw error
-      process.stdout.write('\n')
-      return 'later'
-    })
-    const answer = said.trim().toLowerCase()
-    return /^y(es)?$/.test(answer) ? true : /^no?$/.test(answer) ? false : undefined
+    const ask = async (prompt: string): Promise<string> => {
+      const said = await terminal.question(prompt, { signal }).catch((error: unknown) => {
+        if (!(error instanceof Error && error.name === 'AbortError')) throw error
+        process.stdout.write('\n')
+        return 'later'
+      })
+      return said.trim().toLowerCase()
+    }
+    let answer = await ask(`  ${question} Yes, no or later? `)
+    while (!/^(y(es)?|no?|l(ater)?)?$/.test(answer)) {
+      answer = await ask(`  ${JSON.stringify(oneLine(answer, 40))} is no answer. Yes, no or later? `)
+    }
+    return answer.startsWith('y') ? true : answer.startsWith('n') ? false : undefined
   } finally {
     terminal.close()
   }

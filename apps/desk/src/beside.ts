@@ -16,6 +16,10 @@ export interface Beside {
   readonly url: string
   /** Of the guided tour. */
   readonly tourUrl: string
+  /** Whether the page is being built. The addresses answer once it is. */
+  readonly isBuilding: boolean
+  /** Resolves with the problem of a page that could not be built. */
+  readonly problem: Promise<unknown>
   close(): Promise<void>
 }
 
@@ -24,14 +28,19 @@ export interface Beside {
  * works on them, and the console resumes those that its reader decides.
  */
 export async function openBeside(agent: Agent<string, Desk>, store: SessionStore, desk: Desk): Promise<Beside> {
-  await buildPage()
-  const page = await import('@provost/console')
+  const isBuilding = !(await isPageBuilt())
+  const page = (isBuilding ? buildPage() : Promise.resolve()).then(() => import('@provost/console'))
+  const problem = page.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
   const server = createServer({ agents: [agent], store, context: () => desk, concurrency: 0, console: { page } })
   const listening = await serve(server, { port: 0 })
   const { url, consoleUrl = url } = listening
   return {
     url: consoleUrl,
     tourUrl: consoleUrl.replace('#', 'tour#'),
+    ...{ isBuilding, problem },
     close: () => listening.close({ graceMs: 2_000 }),
   }
 }
@@ -39,7 +48,7 @@ export async function openBeside(agent: Agent<string, Desk>, store: SessionStore
 const folder = fileURLToPath(new URL('..', import.meta.resolve('@provost/console')))
 
 /** Whether the built page of the console is newer than its sources. */
-export async function isPageBuilt(): Promise<boolean> {
+async function isPageBuilt(): Promise<boolean> {
   const built = await timeOf(join(folder, 'dist/page/index.html'))
   const sources = ['index.html', 'vite.config.ts']
   for await (const file of glob('src/**/*.{ts,tsx,css}', { cwd: folder })) sources.push(file)
@@ -48,7 +57,6 @@ export async function isPageBuilt(): Promise<boolean> {
 }
 
 async function buildPage(): Promise<void> {
-  if (await isPageBuilt()) return
   const vite = join(folder, 'node_modules/vite/bin/vite.js')
   const child = spawn(process.execPath, [vite, 'build', '--logLevel', 'error'], { cwd: folder, stdio: 'ignore' })
   const [code] = await once(child, 'exit')

@@ -7,7 +7,7 @@ import { sqliteStore } from 'provost/sqlite'
 import { createDeskTeam } from './agent.ts'
 import { askAtTerminal, askWhetherDone } from './approval.ts'
 import { type Bank, openBank } from './bank.ts'
-import { type Beside, isPageBuilt, openBeside } from './beside.ts'
+import { type Beside, openBeside } from './beside.ts'
 import type { Output, Surroundings } from './command.ts'
 import { openDatabase } from './database.ts'
 import { DeskError, reasonOf } from './fault.ts'
@@ -65,7 +65,7 @@ export async function openDesk(
   const bank = kind && (await openBank(statement, kind))
 
   const interrupt = onInterrupt(io)
-  let beside: Promise<Beside | undefined> | undefined
+  let beside: Beside | undefined
   try {
     const { session: task } = options
     const scripted = options.codeMode || (task && task.op !== 'list' && (await isScripted(store, task.id)))
@@ -95,13 +95,19 @@ export async function openDesk(
     }
     write(`${colours.dim(`sessions in ${neutralise(sessions)}`)}\n`)
     if (asks && !options.text) {
-      beside = openBeside(agent, store, desk).catch((error: unknown) => {
-        write(`${colours.yellow(`console: ${oneLine(reasonOf(error), 200)}`)}\n`)
-        return undefined
-      })
-      // The first start builds the page meanwhile, and says the address at the end.
-      const opened = (await isPageBuilt()) ? await beside : undefined
-      if (opened) write(`${colours.dim('console at')} ${options.tour ? opened.tourUrl : opened.url}\n`)
+      const failed = (error: unknown): void => {
+        if (error !== undefined && !interrupt.signal.aborted)
+          write(`${colours.yellow(`console: ${oneLine(reasonOf(error), 200)}`)}\n`)
+      }
+      try {
+        beside = await openBeside(agent, store, desk)
+        // The first start builds the page meanwhile.
+        const when = beside.isBuilding ? colours.dim(' (it opens once it is built, in some seconds)') : ''
+        write(`${colours.dim('console at')} ${options.tour ? beside.tourUrl : beside.url}${when}\n`)
+        void beside.problem.then(failed)
+      } catch (error) {
+        failed(error)
+      }
     }
     const view = createView(write, colours, messages.columns)
     const shown = withBank(withTraces(options.json ? jsonLines(io.stdout, view) : view, tracing, write), bank)
@@ -144,17 +150,16 @@ export async function openDesk(
     write(`\n${summaryOf(tally, colours, outbox.dir, options.command)}${bank?.statement() ?? ''}`)
     if (options.tour) write(`\nAll ${mailbox.names.length} samples: ${options.command} --all\n`)
     if (interrupt.signal.aborted) return 130
-    const opened = await beside
-    if (opened) {
+    if (beside && (await beside.problem) === undefined) {
       write(
-        `\n${colours.dim('The console stays open. Ctrl-C ends it:')} ${options.tour ? opened.tourUrl : opened.url}\n`,
+        `\n${colours.dim('The console stays open. Ctrl-C ends it:')} ${options.tour ? beside.tourUrl : beside.url}\n`,
       )
       await until(interrupt.signal)
     }
     return tally.handled.length + tally.waiting.length === 0 ? 1 : 0
   } finally {
     interrupt.stop()
-    await (await beside)?.close()
+    await beside?.close()
     orders.close()
     await bank?.close()
     await store.close()

@@ -12,9 +12,9 @@ export interface ConsoleOptions {
   readonly path?: string
   /**
    * The page: `import * as page from '@provost/console'`. Give it where the server cannot import the package by its name, such as in
-   * a bundle. Default: the server imports the package at the first request.
+   * a bundle. Requests wait for a promise of it. Default: the server imports the package at the first request.
    */
-  readonly page?: ConsolePage
+  readonly page?: ConsolePage | Promise<ConsolePage>
   /**
    * Without `authenticate`: the token that requests must send, at least 16 characters. Default: a random one, which the
    * address of the console contains.

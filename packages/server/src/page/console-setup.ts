@@ -1,12 +1,12 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-import type { ConsoleOptions, ConsolePage } from '../options/console-options.ts'
+import type { ConsoleOptions } from '../options/console-options.ts'
 import type { ServerOptions } from '../options/server-options.ts'
 
 /** The console of a server, with its defaults. */
 export interface ConsoleSetup {
   readonly path: string
-  readonly page: ConsolePage | undefined
+  readonly page: ConsoleOptions['page']
   /** The token of local mode; absent where the application authenticates. */
   readonly token: string | undefined
 }

@@ -6,7 +6,7 @@ import { isRecord } from '@provost/core'
 import type { Hono } from 'hono'
 
 import { HttpError, errorResponse } from '../http/http-error.ts'
-import type { ConsolePage } from '../options/console-options.ts'
+import type { ConsoleOptions, ConsolePage } from '../options/console-options.ts'
 import type { ConsoleSetup } from './console-setup.ts'
 import { htmlOf, missingPage } from './page-html.ts'
 
@@ -62,11 +62,11 @@ interface LoadedPage {
 }
 
 /** Returns the page; undefined if the package is not installed or not built. */
-async function loadPage(given: ConsolePage | undefined): Promise<LoadedPage | undefined> {
+async function loadPage(given: ConsoleOptions['page']): Promise<LoadedPage | undefined> {
   try {
     // The name is a value, so that bundlers leave the optional package out.
     const name: string = '@provost/console'
-    const found: unknown = given ?? (await import(name))
+    const found: unknown = await (given ?? import(name))
     if (!isPage(found)) return undefined
     const html = await readFile(new URL('index.html', found.root), 'utf8')
     return { root: found.root, html, assets: new Set(found.assets) }
