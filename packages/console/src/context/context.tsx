@@ -10,7 +10,6 @@ import type { IndexEntry, SessionIndex } from '../entries/indexed-log.ts'
 import { useIndex } from '../entries/session-index.ts'
 import { SplitList } from '../entries/split-list.tsx'
 import { Icon } from '../look/icon.tsx'
-import { LabelChips } from '../look/label-chips.tsx'
 import { brief, count, duration } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
@@ -125,12 +124,9 @@ function Tail({ sessionId, entry }: { readonly sessionId: string; readonly entry
   return (
     <section aria-label="After the history">
       <h3>After the history</h3>
-      <p className="listed-facts dim">
-        <span>
-          Extensions added messages to this request alone, such as what a memory recalled. The log has their hash, and
-          their text only where a resumed run needs it.
-        </span>
-        <LabelChips label={entry.label} />
+      <p className="dim">
+        Extensions added messages to this request alone, such as what a memory recalled. The log has their hash, and
+        their text only where a resumed run needs it.
       </p>
       <EntryView place={{ sessionId, log: entry.log, offset: entry.offset }} title="Added messages" />
     </section>

@@ -25,6 +25,7 @@ export function Flow({
   const box = useRef<HTMLDivElement>(null)
   const curves = useCurves(box, drawn)
   const { args, sources, path } = drawn
+  const title = verdict === 'stopped' ? 'What would have happened' : 'What would happen'
   const effect = wait.tool?.effect ?? textOf(wait.wait?.['effect'])
   return (
     <div className={`flow ${sources.length === 0 ? 'bare' : ''}`} ref={box}>
@@ -48,8 +49,8 @@ export function Flow({
           </section>
         </>
       )}
-      <section className="sink" aria-label="What would happen">
-        <h3>What would happen</h3>
+      <section className="sink" aria-label={title}>
+        <h3>{title}</h3>
         <div className="call-card">
           <header>
             <code>

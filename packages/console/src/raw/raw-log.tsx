@@ -41,13 +41,15 @@ function RawLogOf({ sessionId, index }: { readonly sessionId: string; readonly i
   const [current, setCurrent] = useState(wanted)
   const box = useRef<HTMLDivElement>(null)
   const field = useRef<HTMLInputElement>(null)
+  const at = rows.findIndex(({ log, offset }) => log === current?.log && offset === current.offset)
   const virtual = useVirtualizer({
     count: rows.length,
     estimateSize: () => rowHeight,
     getScrollElement: () => box.current,
     overscan: 8,
+    // A link to an entry shows it, with some of those before it.
+    initialOffset: Math.max(0, (at - 3) * rowHeight),
   })
-  const at = rows.findIndex(({ log, offset }) => log === current?.log && offset === current.offset)
   const entry = rows[at]
   const select = (one: IndexEntry | undefined): void => {
     setCurrent(one && { log: one.log, offset: one.offset })

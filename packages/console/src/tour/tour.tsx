@@ -36,7 +36,7 @@ const steps: readonly Step[] = [
   {
     sight: 'resumed',
     title: 'A process is killed. The next one pays nothing twice.',
-    text: 'Each step is in the log before it takes effect. The timeline shows where another process took over.',
+    text: 'Each step is in the log before it takes effect. The log shows where another process took over, and that the payment before it was not repeated.',
     command: 'npm start',
   },
   {
@@ -101,10 +101,10 @@ function TourStep({
           {sight === 'asked' && <InboxLink sessionId={mark.session.id} />}
           <Link
             to="/sessions/$id/$view"
-            params={{ id: mark.session.id, view: 'timeline' }}
+            params={{ id: mark.session.id, view: viewOf(sight) }}
             search={{ ...(mark.log !== mark.session.id && { log: mark.log }), entry: mark.offset }}
           >
-            See it in the timeline of “<Words limit={80}>{mark.session.title || 'untitled'}</Words>”
+            See it in the {viewOf(sight)} of “<Words limit={80}>{mark.session.title || 'untitled'}</Words>”
           </Link>
         </p>
       )}
@@ -116,6 +116,11 @@ function TourStep({
       {sight === 'fork' && latest !== undefined && <ForkLatest id={latest} />}
     </li>
   )
+}
+
+/** The view that shows a sight: that a run was resumed is no row of the timeline. */
+function viewOf(sight: Sight): string {
+  return sight === 'resumed' ? 'log' : 'timeline'
 }
 
 function InboxLink({ sessionId }: { readonly sessionId: string }): ReactNode {
