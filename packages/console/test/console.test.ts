@@ -90,6 +90,21 @@ test('a server whose page is missing says what to install', async () => {
   await server.close()
 })
 
+test('a page that is being built is waited for, and holds up no other request', async (ctx) => {
+  if (!isBuilt) ctx.skip('the console is not built')
+  const store = memoryStore()
+  const agent = createAgent({ name: 'desk', model: scriptedModel([{ text: 'ok' }]), store })
+  const building = Promise.withResolvers<typeof page>()
+  const server = createServer({ agents: [agent], store, console: { page: building.promise, token } })
+  let isAnswered = false
+  const opening = get(server, '/console/').finally(() => (isAnswered = true))
+  expect((await get(server, '/api/agent/sessions', { authorization: `Bearer ${token}` })).status).toBe(200)
+  expect(isAnswered).toBe(false)
+  building.resolve(page)
+  expect(await (await opening).text()).toContain('src="/console/assets/')
+  await server.close()
+})
+
 test('in a browser a person reads hostile text as text, approves a call, and the page breaks no policy', async (ctx) => {
   const missing = whyNoBrowser(page.assets)
   if (missing !== undefined) return ctx.skip(missing)

@@ -212,8 +212,9 @@ test('in a browser a long conversation shows its compactions, what memory added,
       const { page: shown } = tab
       await shown.locator('.row').first().waitFor()
       await shown.goto(at('memory'))
+      await shown.locator('.memory-items article').first().waitFor()
       await shown.keyboard.press('/')
-      await shown.keyboard.type('Basel')
+      await shown.keyboard.type('lives in Basel')
       await shown.getByRole('status').filter({ hasText: '1 of' }).waitFor()
       await shown.getByRole('button', { name: 'Forget…' }).click()
       await shown.getByRole('button', { name: 'Forget it for good' }).click()

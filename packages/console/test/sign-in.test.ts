@@ -21,13 +21,14 @@ async function deployed(): Promise<Opened & { readonly tokens: Map<string, strin
       const id = tokens.get(bearer ?? /desk=([\w-]+)/u.exec(headers.get('cookie') ?? '')?.[1] ?? '')
       return id === undefined ? undefined : { id }
     },
+    console: { page },
     operator: ({ id }) => roles[id],
     approvals: { by: 'operator' },
   })
   await fetch(`${opened.url}/api/agent/execute`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer token-of-ann' },
-    body: JSON.stringify({ input: 'Handle the mail 15-cap.eml.' }),
+    body: JSON.stringify({ input: 'Handle the mail 15-cap.eml: order 1056 may be refunded.' }),
   }).then(async (response) => response.text())
   return { ...opened, tokens }
 }
@@ -106,7 +107,7 @@ test('an operator signs in with a token, which a tab keeps until it expires or t
     await shown.getByRole('link', { name: 'System' }).click()
     await shown.getByText('The system is for the role operate.').waitFor()
     await shown.getByRole('link', { name: 'Inbox' }).click()
-    await shown.getByText('refund').first().waitFor()
+    await shown.getByText('Principals with the role decide answer this.').waitFor()
     expect(await shown.getByRole('button', { name: /^Approve/u }).count()).toBe(0)
     await tab.picture('inbox-view')
     expectOnlyRefusals(tab)

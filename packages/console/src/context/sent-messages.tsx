@@ -16,7 +16,7 @@ export function SentMessages({
   readonly sessionId: string
   readonly log: string
   readonly at: number
-  readonly messages: StateAnswer['view']
+  readonly messages: readonly StateAnswer['view'][number][]
 }): ReactNode {
   const sizes = messages.map(({ content }) => JSON.stringify(content).length)
   const all = Math.max(
