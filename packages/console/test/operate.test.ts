@@ -108,6 +108,50 @@ async function quarantined(store: SessionStore): Promise<string> {
   return session.id
 }
 
+/** Begins a run of another process, whose lease ends after a time. */
+async function runElsewhere(store: SessionStore, id: string, owner: string, ttlMs: number): Promise<void> {
+  const lease = await store.lease(id, owner, 60_000)
+  if (lease === 'busy') throw new Error('busy')
+  const own = { id: `${id}/r`, at: Date.now(), runId: 'r', step: 0, agent: 'desk', v: 1 } as const
+  const manifest = { agent: 'desk', extensions: [], tools: [] }
+  await store.append(id, [{ ...own, type: 'run', op: 'started', manifest }], { after: 0, fence: lease.fence })
+  await store.lease(id, owner, ttlMs)
+}
+
+test('the system page names the processes that hold runs, says which are silent, and that the server is gone', async (ctx) => {
+  if (missing !== undefined) return ctx.skip(missing)
+  const store = memoryStore()
+  await runElsewhere(store, 'far', 'web-2:7/a', 3_600_000)
+  await runElsewhere(store, 'dead', `${hostile.replaceAll('/', '')}:9/b`, 1)
+  await expect.poll(async () => (await store.leaseState('dead')).holder).toBe('lapsed')
+  const desk = createAgent({ name: 'desk', model: scriptedModel([{ text: 'done' }]), store })
+  // It takes no run over.
+  const server = await openConsole(() => [desk], { store, concurrency: 0 })
+  try {
+    await inBrowser(async (browser) => {
+      for (const look of lookPair) {
+        const tab = await openTab(browser, server.consoleUrl.replace('/#', '/system#'), look)
+        const { page: shown } = tab
+        const held = shown.getByRole('region', { name: 'Processes that hold runs' }).getByRole('row')
+        await held.filter({ hasText: 'web-2:7' }).getByText('alive').waitFor()
+        const silent = held.filter({ hasText: '<img src=x onerror=alert(1)> \\u202egnp.exe' })
+        await silent.getByText('silent', { exact: true }).waitFor()
+        await shown.getByRole('row', { name: /^far desk another process has it web-2:7/u }).waitFor()
+        await tab.picture('processes')
+        await tab.expectFine()
+        await shown.route('**/api/console/system', (route) => route.abort())
+        await shown.getByText('The server cannot be reached.').waitFor()
+        // What was read stays.
+        expect(await held.count()).toBe(3)
+        await tab.picture('processes-offline')
+        await tab.context.close()
+      }
+    })
+  } finally {
+    await server.close()
+  }
+})
+
 test('a session is released from quarantine in the browser: its run is resumed, and every list shows it', async (ctx) => {
   if (missing !== undefined) return ctx.skip(missing)
   for (const look of lookPair) {

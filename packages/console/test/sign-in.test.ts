@@ -25,11 +25,14 @@ async function deployed(): Promise<Opened & { readonly tokens: Map<string, strin
     operator: ({ id }) => roles[id],
     approvals: { by: 'operator' },
   })
-  await fetch(`${opened.url}/api/agent/execute`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: 'Bearer token-of-ann' },
-    body: JSON.stringify({ input: 'Handle the mail 15-cap.eml: order 1056 may be refunded.' }),
-  }).then(async (response) => response.text())
+  // The first one waits for an approval, the second one ends.
+  for (const input of ['Handle it: order 1056 may be refunded.', 'Handle the mail 15-cap.eml.']) {
+    await fetch(`${opened.url}/api/agent/execute`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer token-of-ann' },
+      body: JSON.stringify({ input }),
+    }).then(async (response) => response.text())
+  }
   return { ...opened, tokens }
 }
 
@@ -54,7 +57,7 @@ function expectOnlyRefusals({ problems }: Tab): void {
 test('an operator signs in with a token, which a tab keeps until it expires or the operator signs out', async (ctx) => {
   if (missing !== undefined) return ctx.skip(missing)
   const server = await deployed()
-  const row = (shown: Page) => shown.locator('.row', { hasText: 'Handle the mail' })
+  const row = (shown: Page) => shown.locator('.row', { hasText: 'order 1056' })
 
   async function signIn(browser: Browser, look: (typeof looks)[number]): Promise<void> {
     const tab = await openTab(browser, `${server.url}/console/sessions`, look)

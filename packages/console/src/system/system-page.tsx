@@ -120,9 +120,7 @@ function Processes({ process, processes }: SystemAnswer): ReactNode {
                     <Words limit={110}>{name}</Words>
                     {name === process.name && <span className="dim"> (this one)</span>}
                   </td>
-                  <td className={state === 'silent' ? 'hot' : ''}>
-                    {state === 'silent' ? 'silent: its runs are due elsewhere' : 'alive'}
-                  </td>
+                  <td className={state === 'silent' ? 'hot' : ''}>{state}</td>
                   <td className="number">{count(runs)}</td>
                   <td>
                     <Ago at={renewedAt} />
@@ -133,7 +131,10 @@ function Processes({ process, processes }: SystemAnswer): ReactNode {
           </table>
         </div>
       )}
-      <p className="dim">From the leases of runs in progress: a process without a run holds none, and is not listed.</p>
+      <p className="dim">
+        From the leases of runs in progress: a process without a run holds none, and is not listed. A silent one did not
+        renew in time; another takes over what it left.
+      </p>
     </section>
   )
 }

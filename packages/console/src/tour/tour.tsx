@@ -73,7 +73,12 @@ export function Tour(): ReactNode {
       {(error ?? found.error) && <Failure error={error ?? found.error} />}
       <ol>
         {steps.map((step) => (
-          <TourStep key={step.sight} step={step} mark={marks?.get(step.sight)} latest={sessions[0]?.id} />
+          <TourStep
+            key={step.sight}
+            step={step}
+            mark={marks?.get(step.sight)}
+            latest={sessions.find(({ status }) => status === 'idle')?.id}
+          />
         ))}
       </ol>
     </main>
@@ -87,6 +92,7 @@ function TourStep({
 }: {
   readonly step: Step
   readonly mark: Mark | undefined
+  /** The last session that ended its turn: the fork of one that waits would leave that turn out. */
   readonly latest: string | undefined
 }): ReactNode {
   return (
@@ -114,6 +120,7 @@ function TourStep({
         </pre>
       )}
       {sight === 'fork' && latest !== undefined && <ForkLatest id={latest} />}
+      {sight === 'fork' && latest === undefined && <p className="dim">No session has ended a turn yet.</p>}
     </li>
   )
 }
