@@ -2,7 +2,7 @@
  * node scripts/check-site.ts [--only TEXT] [--pictures FOLDER]
  *
  * Opens each page of the site that `npm run docs` built in Chromium, in both themes and at the widths of a phone and of a
- * desk, and uses its search. Ends with exit code 1 and a line for each fault: an error or a warning in the console, a
+ * desk, and uses its search. Pages that show a file as it is are opened once. Ends with exit code 1 and a line for each fault: an error or a warning in the console, a
  * request to another host, a page that scrolls sideways, a picture that does not load, code without colours, a page
  * without a title or without exactly one heading, a search that does not find its page, a page that no other links to.
  *
@@ -54,16 +54,17 @@ const pages = globSync('**/*.html', { cwd: built })
   .toSorted((a, b) => a.localeCompare(b))
   .map((page) => `/${page}`)
 const chosen = pages.filter((page) => values.only === undefined || page.includes(values.only))
+const isFile = (page: string): boolean => page.startsWith('/source/')
 const { url, close } = await serveBuilt(built)
+const { pictures } = values
 const faults = [
   ...unlinkedPages(built).map((page) => `/${page}: no other page links to it`),
   ...(await browse({
-    url,
-    pages: chosen,
-    looks,
+    ...{ url, looks, pictures },
+    pages: chosen.filter((page) => !isFile(page)),
     searches: values.only === undefined ? searches : [],
-    pictures: values.pictures,
   })),
+  ...(await browse({ ...{ url, pictures }, pages: chosen.filter(isFile), looks: looks.slice(2, 3), searches: [] })),
 ]
 close()
 for (const fault of faults) console.error(fault)

@@ -41,9 +41,10 @@ export function siteOf(file: string): string {
     return file.replace(/README\.md$/u, 'index.md').replace(/^docs\//u, '')
   if (file.startsWith('docs/') && !file.startsWith('docs/api/')) return file.slice('docs/'.length)
   if (isPage(file) || isPicture(file)) return file
-  if (statSync(join(root, file)).isDirectory()) return `source/${file}/index.md`
-  // The site has no files whose names begin with a dot.
-  return `source/${file.replace(/(?<=^|\/)\.(?=[^/]+$)/u, '')}.md`
+  // The site has no files whose names begin with a dot, and takes brackets for parameters.
+  const name = file.replaceAll(/[[\]]/gu, '')
+  if (statSync(join(root, file)).isDirectory()) return `source/${name}/index.md`
+  return `source/${name.replace(/(?<=^|\/)\.(?=[^/]+$)/u, '')}.md`
 }
 
 const pagePatterns = ['*.md', 'docs/**/*.md', 'examples/**/README.md', 'packages/*/README.md', 'apps/*/README.md']

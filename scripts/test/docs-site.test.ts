@@ -54,13 +54,15 @@ describe('the site has', () => {
     expect(page).toContain('](../examples/index.md)')
   })
 
-  test('a page for each file that one of them links to, whose name is not hidden', () => {
+  test('a page for each file that one of them links to, whose name is neither hidden nor a pattern', () => {
     const missing = globSync('**/*.md', { cwd: folder }).flatMap((path) => {
       const text = readFileSync(join(folder, path), 'utf8').replaceAll(/^(`{3,}).*?^\1/gmsu, '')
       const targets = [...text.matchAll(/\]\((?!\w+:)([^)#\s]+\.md)/gu)].map(([, target = '']) =>
         join(dirname(path), target),
       )
-      return targets.filter((target) => basename(target).startsWith('.') || !existsSync(join(folder, target)))
+      return targets.filter(
+        (target) => basename(target).startsWith('.') || /[[\]]/.test(target) || !existsSync(join(folder, target)),
+      )
     })
     expect(missing).toEqual([])
   })
