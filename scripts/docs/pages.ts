@@ -39,8 +39,7 @@ export function siteOf(file: string): string {
   if (/^(?:packages|apps)\/[\w-]+\/README\.md$/u.test(file)) return file.replace('/README.md', '.md')
   if (file.endsWith('README.md') && isPage(file))
     return file.replace(/README\.md$/u, 'index.md').replace(/^docs\//u, '')
-  if (file.startsWith('docs/') && !file.startsWith('docs/api/')) return file.slice('docs/'.length)
-  if (isPage(file) || isPicture(file)) return file
+  if (isPage(file) || isPicture(file)) return file.replace(/^docs\//u, '')
   // The site has no files whose names begin with a dot, and takes brackets for parameters.
   const name = file.replaceAll(/[[\]]/gu, '')
   if (statSync(join(root, file)).isDirectory()) return `source/${name}/index.md`

@@ -32,7 +32,9 @@ export function tidyReference(folder: string): void {
     }
   }
   for (const file of [...files, list]) rmSync(join(folder, file))
-  for (const { file, title, text } of parts) {
+  const entries = new Set(referenceEntries.map(({ path }) => `${basename(path)}.md`))
+  // Files that no user imports are modules of TypeDoc too.
+  for (const { file, title, text } of parts.filter((part) => entries.has(part.file))) {
     const origin = file.startsWith('provost') ? main : file
     const linked = text.replaceAll(
       /\[(?<words>[^\][\n]+)\]\((?<page>[\w-]+\.md)?#(?<anchor>[^)]+)\)/gu,

@@ -100,10 +100,12 @@ test('the reference lists the functions of each entry, with links, and no types 
     join(reference, 'governance.md'),
     '# governance\n\n## Functions\n\n### budget()\n\n### auditLog()\n\n## Type Aliases\n\n### DataFlowRule()\n',
   )
+  writeFileSync(join(reference, 'supported-node.md'), '# supported-node\n')
   tidyReference(reference)
   const list = readFileSync(join(reference, 'index.md'), 'utf8')
   expect(list).toContain('| [`provost`](./provost.md) | [`tool`](./provost.md#tool) |')
   expect(list).toContain('| [`provost/governance`](./governance.md) | [`budget`](./governance.md#budget), [`auditLog`]')
   expect(list).not.toContain('DataFlowRule')
+  expect(existsSync(join(reference, 'supported-node.md'))).toBe(false)
   expect(readFileSync(join(reference, 'provost.md'), 'utf8')).toContain('[budget](./governance.md#budget)')
 })
