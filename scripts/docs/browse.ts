@@ -67,6 +67,9 @@ const look = `(async () => {
   }
 })()`
 
+/** The pages of the first five results of the search. It runs in the page. */
+const firstResults = `[...document.querySelectorAll('#localsearch-list a.result')].slice(0, 5).map((link) => new URL(link.href).pathname)`
+
 function faultsOf(seen: Seen, { theme, width }: Look): readonly string[] {
   return [
     ...(seen.title.trim() === '' ? ['it has no title'] : []),
@@ -130,11 +133,13 @@ async function searchFaults(browser: Browser, { url, searches }: Browsing): Prom
   await page.keyboard.press('Control+k')
   for (const { words, page: wanted } of searches) {
     await page.fill('#localsearch-input', words)
-    const results = page.locator('#localsearch-list a.result')
-    // The list changes a moment after the words.
-    await page.waitForTimeout(400)
-    const found = await results.evaluateAll('links => links.slice(0, 5).map((link) => new URL(link.href).pathname)')
-    const pages: readonly string[] = Array.isArray(found) ? found : []
+    // The index is loaded by the first search, and the list follows the words after a moment.
+    let pages: readonly string[] = []
+    const until = Date.now() + 10_000
+    while (!pages.includes(wanted) && Date.now() < until) {
+      await page.waitForTimeout(200)
+      pages = await page.evaluate(firstResults)
+    }
     if (!pages.includes(wanted))
       faults.push(`search for “${words}”: ${wanted} is not in ${pages.join(' ') || 'nothing'}`)
   }

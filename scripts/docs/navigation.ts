@@ -92,6 +92,7 @@ export const sections: readonly NavigationSection[] = [
   {
     title: 'Agents',
     pages: [
+      page('Tools', 'packages/tools'),
       page('Models', 'guide/models'),
       page('Context', 'guide/context'),
       page('Memory', 'guide/memory'),

@@ -58,6 +58,11 @@ export default defineConfig({
       provider: 'local',
       options: {
         miniSearch: {
+          options: {
+            // Of “human in the loop” two words count.
+            processTerm: (term: string) =>
+              /^(?:a|an|the|in|of|to|is|and|or|for|how|do|i|my|with|what)$/i.test(term) ? null : term.toLowerCase(),
+          },
           searchOptions: {
             // Guides explain; the reference and records of changes are for readers who know the names.
             boostDocument: (id: string) =>
