@@ -152,7 +152,7 @@ export const sections: readonly NavigationSection[] = [
   {
     title: 'Reference',
     collapsed: true,
-    pages: [page('Errors', 'guide/errors'), ...referenceEntries],
+    pages: [page('Errors', 'guide/errors'), page('All functions', 'reference/'), ...referenceEntries],
   },
   {
     title: 'Project',
