@@ -1,14 +1,31 @@
 import { sections } from './navigation.ts'
 import type { Page } from './pages.ts'
 
+/** The list of all pages says what each page has. */
+const listOfPages = 'contents.md'
+
+/** Returns what a page has, in a sentence, by its path without an ending. */
+function descriptionsOf(pages: readonly Page[]): ReadonlyMap<string, string> {
+  const list = pages.find(({ path }) => path === listOfPages)?.text ?? ''
+  const rows = Array.from(
+    list.matchAll(/^- \[[^\]]+\]\(\.\/([^)]+)\.md\): (.+)$/gmu),
+    ([, path = '', text = '']) => [path.replace(/(?<=\/)index$/u, ''), text] as const,
+  )
+  const summaries = pages.map(({ path, summary }) => {
+    // A page that begins with a table or a list has no summary.
+    const [first = ''] = /^(?![|-]).*?[.:](?= |$)/u.exec(summary) ?? []
+    return [path.replace(/(?:index)?\.md$/u, ''), first.replace(/:$/u, '.')] as const
+  })
+  return new Map([...summaries, ...rows])
+}
+
 /** Returns the content of `llms.txt`: what the site has, for readers that are models. */
 export function llmsText(pages: readonly Page[]): string {
-  const known = new Map(pages.map((page) => [page.path.replace(/(?:index)?\.md$/u, ''), page]))
+  const known = descriptionsOf(pages)
   const lists = sections.map(({ title, pages: items }) => {
     const lines = items.map(({ text, path }) => {
-      const summary = known.get(path)?.summary ?? ''
-      const [first = ''] = /^.*?[.:](?= |$)/u.exec(summary) ?? []
-      return `- [${text}](/${path.endsWith('/') ? `${path}index` : path}.html)${first && `: ${first}`}`
+      const description = known.get(path) ?? ''
+      return `- [${text}](/${path.endsWith('/') ? `${path}index` : path}.html)${description && `: ${description}`}`
     })
     return `## ${title}\n\n${lines.join('\n')}\n`
   })

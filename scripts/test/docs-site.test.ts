@@ -67,9 +67,12 @@ describe('the site has', () => {
     expect(missing).toEqual([])
   })
 
-  test('a list for models, with the first sentence of each page', () => {
+  test('a list for models, with a sentence for each page', () => {
     const text = llmsText(pages)
-    expect(text).toMatch(/^- \[A script\]\(\/start\/script\.html\): One file, one package/m)
+    expect(text).toContain('- [A script](/start/script.html): one file, no server, no key.')
+    const described = text.split('\n').filter((line) => /^- .*\/(?:start|guide|packages)\/|\/security/.test(line))
+    expect(described.length).toBeGreaterThan(35)
+    expect(described.filter((line) => !/\.html\): [^|].+\.$/.test(line))).toEqual([])
     const targets = [...text.matchAll(/\]\(\/([^)]+)\.html\)/g)].map(([, path = '']) => path)
     const guides = targets.filter((path) => !path.startsWith('reference/'))
     expect(guides.filter((path) => !pages.some((page) => page.path === `${path}.md`))).toEqual([])
