@@ -39,7 +39,12 @@ test.skipIf(!full)(
       capabilities: {},
       clientInfo: { name: 'test', version: '1' },
     })
-    expect(await request('tools/list', {})).toMatchObject({ tools: [{ name: 'clerk' }, { name: 'desk' }] })
+    expect(await request('tools/list', {})).toMatchObject({
+      tools: [
+        { name: 'clerk', description: 'Asks the agent clerk.' },
+        { name: 'desk', description: 'Refunds orders.' },
+      ],
+    })
     const first = await request('tools/call', { name: 'desk', arguments: { input: 'refund it' } })
     const text = JSON.stringify(first)
     expect(text).toContain('It waits for a human: refund (refund needs approval)')
