@@ -43,7 +43,9 @@ export function tidyReference(folder: string): void {
         return place === undefined ? words : `[${words}](${place})`
       },
     )
-    writeFileSync(join(folder, file), `---\noutline: [2, 3]\n---\n\n# ${title}\n\n${linked.trim()}\n`)
+    // TypeDoc writes a list in a cell of a table as one line.
+    const listed = linked.replaceAll(/^\|.*$/gmu, (row) => row.replaceAll(/ - (?=`)/gu, '<br>• '))
+    writeFileSync(join(folder, file), `---\noutline: [2, 3]\n---\n\n# ${title}\n\n${listed.trim()}\n`)
   }
   const pages = referenceEntries.map(({ text, path }) => {
     const page = `${basename(path)}.md`

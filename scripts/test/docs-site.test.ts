@@ -97,7 +97,7 @@ test('the reference lists the functions of each entry, with links, and no types 
   writeFileSync(join(reference, 'modules.md'), '# all')
   writeFileSync(
     join(reference, 'index.md'),
-    '# index\n\n## Functions\n\n### tool()\n\nSee [budget](governance.md#budget).\n',
+    '# index\n\n## Functions\n\n### tool()\n\nSee [budget](governance.md#budget).\n\n| `sync?` | One of: - `calls`: some. - `never`: none. |\n',
   )
   writeFileSync(
     join(reference, 'governance.md'),
@@ -110,5 +110,7 @@ test('the reference lists the functions of each entry, with links, and no types 
   expect(list).toContain('| [`provost/governance`](./governance.md) | [`budget`](./governance.md#budget), [`auditLog`]')
   expect(list).not.toContain('DataFlowRule')
   expect(existsSync(join(reference, 'supported-node.md'))).toBe(false)
-  expect(readFileSync(join(reference, 'provost.md'), 'utf8')).toContain('[budget](./governance.md#budget)')
+  const page = readFileSync(join(reference, 'provost.md'), 'utf8')
+  expect(page).toContain('[budget](./governance.md#budget)')
+  expect(page).toContain('One of:<br>• `calls`: some.<br>• `never`: none. |')
 })
