@@ -19,7 +19,7 @@ const taken: Readonly<Record<string, readonly string[]>> = {
   views: ['timeline', 'provenance', 'policy', 'travel', 'log', 'page-policy', 'page-cost', 'page-system'],
 }
 /** Bytes of all pictures together: each clone of the repository has them. */
-const mostBytes = 1_350_000
+const mostBytes = 1_450_000
 
 const root = join(import.meta.dirname, '..')
 const kept = join(root, 'docs/pictures')
