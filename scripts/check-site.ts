@@ -29,7 +29,7 @@ const looks: readonly Look[] = [
 /** What readers type who do not know the names of this project yet. */
 const searches: readonly Search[] = [
   { words: 'approval', page: '/guide/approvals.html' },
-  { words: 'human in the loop', page: '/guide/approvals.html' },
+  { words: 'human in the loop', page: '/guide/problems.html' },
   { words: 'resume', page: '/guide/sessions.html' },
   { words: 'sqlite', page: '/guide/stores.html' },
   { words: 'abort', page: '/guide/sessions.html' },
