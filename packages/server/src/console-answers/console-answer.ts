@@ -144,6 +144,8 @@ export interface IndexDetail {
   /** Of a message: the calls in it. */
   calls?: { callId: string; toolName: string }[] | undefined
   role?: string | undefined
+  /** Of a message that has no results of tools: its id. */
+  message?: string | undefined
   /** Of a decision, a resolution or an audit entry. */
   by?: string | undefined
   /** Of a wait and its resolution. */

@@ -118,6 +118,7 @@ export const consoleWaitsAnswer: z.ZodType<ConsoleWaitsAnswer> = z.object({
 const indexDetail: z.ZodType<IndexDetail> = z.object({
   calls: z.array(z.object({ callId: z.string(), toolName: z.string() })).optional(),
   role: z.string().optional(),
+  message: z.string().optional(),
   by: z.string().optional(),
   token: z.string().optional(),
   decision: z.string().optional(),

@@ -188,7 +188,12 @@ function factsOf(entry: Entry): Facts {
       const calls = message.content.flatMap((part) =>
         part.type === 'tool-call' ? [{ callId: part.callId, toolName: part.toolName }] : [],
       )
-      const detail = { role: message.role, ...(calls.length > 0 && { calls }) }
+      const detail = {
+        role: message.role,
+        ...(calls.length > 0 && { calls }),
+        // The results of tools are found by their calls.
+        ...(message.role !== 'tool' && { message: message.id }),
+      }
       return { op: via, label: labelOf(message), detail }
     }
     case 'attempt':

@@ -269,6 +269,12 @@ describe('GET /api/console/session/{id}/index and entries', () => {
     expect(labels[settled?.[10] ?? -1]).toMatchObject({ integrity: 'untrusted', sources: ['refund'] })
     const attempt = rows.find(([, , , , type]) => type === 'attempt')
     expect(attempt?.[12]).toBeGreaterThan(0)
+    const { entries } = await got(server, `session/${id}/entries?from=1`, entriesAnswer)
+    const said = rows.filter(
+      ([, , , , type, , , , , , , , , , , detail]) => type === 'message' && detail?.role !== 'tool',
+    )
+    expect(said.map((row) => row[15]?.role)).toEqual(['user', 'assistant', 'assistant'])
+    for (const row of said) expect(entries[row[2] - 1]).toMatchObject({ message: { id: row[15]?.message } })
     await server.close()
   })
 
