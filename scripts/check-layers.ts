@@ -119,7 +119,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   ],
   client: ['chat'],
   console: [
-    ...['keys', 'look', 'wire', 'frame', 'sessions', 'talk', 'inbox'],
+    ...['keys', 'look', 'wire', 'frame', 'sessions', 'conversation', 'talk', 'inbox'],
     ...[
       'entries',
       'timeline',

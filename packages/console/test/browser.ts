@@ -59,6 +59,8 @@ export async function inBrowser(run: (browser: Browser) => Promise<void>): Promi
 export async function openTab(browser: Browser, url: string, { theme, width }: Look): Promise<Tab> {
   const viewport = width === 'phone' ? { width: 390, height: 844 } : { width: 1280, height: 800 }
   const context = await browser.newContext({ colorScheme: theme, viewport, hasTouch: width === 'phone' })
+  // A busy machine is no failure; the limit of a test ends what hangs.
+  context.setDefaultTimeout(120_000)
   const page = await context.newPage()
   const problems: string[] = []
   page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))

@@ -93,6 +93,34 @@ export function agentsWith(store: SessionStore): readonly [triage: Agent, billin
   return [desk, billing]
 }
 
+/** An agent that says something of another length in each of its steps, until a step waits for `released`. */
+export function talkativeDesk(store: SessionStore, steps: number, released?: Promise<void>): Agent {
+  const look = tool({
+    name: 'look',
+    effect: 'read',
+    input: z.object({ at: z.number() }),
+    execute: async ({ at }) => {
+      if (at === steps) await released
+      return `looked at ${at}`
+    },
+  })
+  const model = scriptedModel(
+    [
+      (_, index) => {
+        const step = index + 1
+        const text = Array.from({ length: step % 7 }, (_, n) => `Line ${n} of step ${step}: **${hostile}**`).join(
+          '\n\n',
+        )
+        if (step <= steps) return { text, toolCalls: [{ name: 'look', input: { at: step } }] }
+        const words = `Done with step ${step}.\n\n${text} ${'and so on '.repeat(100)}`.split(/(?<= )/u)
+        return { text: words, delayMs: released ? 10 : 0 }
+      },
+    ],
+    { after: 'repeat-last' },
+  )
+  return createAgent({ name: 'talker', model, tools: [look], store, maxSteps: steps + 4 })
+}
+
 /** An agent whose run has about seven entries for each of its steps. */
 export function busyDesk(store: SessionStore, steps: number): Agent {
   const look = tool({

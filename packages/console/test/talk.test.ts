@@ -119,7 +119,7 @@ test('an aborted run ends, and the keys are listed and can be switched off', asy
     await tab.page.keyboard.press('Escape')
     await tab.page.keyboard.press('g')
     await tab.page.keyboard.press('s')
-    expect(await tab.page.getByRole('log', { name: 'Conversation' }).isVisible()).toBe(true)
+    expect(await tab.page.getByRole('region', { name: 'Conversation' }).isVisible()).toBe(true)
     expect(tab.problems).toEqual([])
   })
 })

@@ -1,4 +1,5 @@
 import { isRecord } from '@provost/core'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import { useKeys } from '../keys/key-map.ts'
@@ -37,6 +38,7 @@ export function EntryView({ place, title }: { readonly place: EntryPlace; readon
             <time dateTime={new Date(Number(data.entry['at'])).toISOString()}>{moment(Number(data.entry['at']))}</time>
             {typeof data.entry['durationMs'] === 'number' && <span>{duration(data.entry['durationMs'])}</span>}
             <LabelChips label={labelOf(data.entry)} />
+            <ToTalk place={place} entry={data.entry} />
           </p>
           {bodyOf(data.entry).map(([key, value]) => (
             <div key={key} className="entry-part">
@@ -47,6 +49,29 @@ export function EntryView({ place, title }: { readonly place: EntryPlace; readon
         </>
       )}
     </section>
+  )
+}
+
+/** The way to the message of an entry, or to its call. The conversation has none of children and of composites. */
+function ToTalk({
+  place: { sessionId, log },
+  entry: { type, message, callId, parentCallId },
+}: {
+  readonly place: EntryPlace
+  readonly entry: WholeEntry
+}): ReactNode {
+  const isOwn = log === sessionId && parentCallId === undefined
+  const isSaid = type === 'message' && isRecord(message) && message['role'] !== 'tool' && message['role'] !== 'system'
+  const id = isSaid ? message['id'] : callId
+  if (!isOwn || typeof id !== 'string') return null
+  return (
+    <Link
+      to="/sessions/$id/$view"
+      params={{ id: sessionId, view: 'talk' }}
+      search={isSaid ? { message: id } : { call: id }}
+    >
+      In the conversation
+    </Link>
   )
 }
 

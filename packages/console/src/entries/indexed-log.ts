@@ -81,6 +81,23 @@ export function entryCount(index: SessionIndex): number {
   return sum
 }
 
+/** Returns the entry of a message, or the one that asks for a call; the last one, if several have the id. */
+export function namedEntry(
+  index: SessionIndex,
+  { message, call }: { readonly message?: string | undefined; readonly call?: string | undefined },
+): IndexEntry | undefined {
+  if (message === undefined && call === undefined) return undefined
+  for (const { entries } of index.values()) {
+    const found = entries.findLast(
+      ({ type, detail }) =>
+        type === 'message' &&
+        (call === undefined ? detail.message === message : detail.calls?.some(({ callId }) => callId === call)),
+    )
+    if (found) return found
+  }
+  return undefined
+}
+
 /** Notes the tools of the calls that an entry asks for: later entries of a call have its id alone. */
 export function nameCalls(tools: Map<string, string>, { type, op, callId, name, detail }: IndexEntry): void {
   for (const call of detail.calls ?? []) tools.set(call.callId, call.toolName)

@@ -6,6 +6,7 @@ import { useState } from 'react'
 
 import { wordsOf } from '../entries/entry-words.ts'
 import type { SessionIndex } from '../entries/indexed-log.ts'
+import { namedEntry } from '../entries/indexed-log.ts'
 import { useIndex } from '../entries/session-index.ts'
 import type { TextPlace } from '../entries/text-place.ts'
 import { useKeys } from '../keys/key-map.ts'
@@ -28,7 +29,9 @@ const traceQuery = ({ sessionId, log, offset, pointer, start, end }: TextPlace) 
 
 /** Where selected words come from, and everywhere they went. */
 export function Flow({ sessionId }: SessionViewProps): ReactNode {
-  const { log = sessionId, entry, pointer, from, to } = useSearch({ from: '/sessions/$id/$view' })
+  const { log = sessionId, entry, message, pointer, from, to } = useSearch({ from: '/sessions/$id/$view' })
+  if (message !== undefined && pointer !== undefined && from !== undefined && to !== undefined)
+    return <FlowOfMessage {...{ sessionId, message, pointer, start: from, end: to }} />
   if (entry === undefined || pointer === undefined || from === undefined || to === undefined) {
     return (
       <Empty title="Select words to see where they come from.">
@@ -41,12 +44,29 @@ export function Flow({ sessionId }: SessionViewProps): ReactNode {
           <Link to="/sessions/$id/$view" params={{ id: sessionId, view: 'log' }}>
             log
           </Link>
+          , or a message in the{' '}
+          <Link to="/sessions/$id/$view" params={{ id: sessionId, view: 'talk' }}>
+            conversation
+          </Link>
           , select words in it, and press <kbd>p</kbd>. With the keyboard alone, use the button “trace” of a text.
         </p>
       </Empty>
     )
   }
   return <FlowOf place={{ sessionId, log, offset: entry, pointer, start: from, end: to }} />
+}
+
+/** Words of a message, which the log has at an entry. */
+function FlowOfMessage({
+  message,
+  ...words
+}: Omit<TextPlace, 'log' | 'offset'> & { readonly message: string }): ReactNode {
+  const { data: index, error, isPending } = useIndex(words.sessionId)
+  if (isPending) return <Loading rows={3} height={90} />
+  if (!index) return <Failure error={error} />
+  const entry = namedEntry(index, { message })
+  if (!entry) return <Empty title="The log does not have this message yet." />
+  return <FlowOf place={{ ...words, log: entry.log, offset: entry.offset }} />
 }
 
 function FlowOf({ place }: { readonly place: TextPlace }): ReactNode {

@@ -24,6 +24,9 @@ export interface ViewSearch {
   readonly log?: string | undefined
   /** Offset of the selected entry. */
   readonly entry?: number | undefined
+  /** In place of an entry: the id of a message, or of a call. A view finds its entry. */
+  readonly message?: string | undefined
+  readonly call?: string | undefined
   /** JSON pointer into the entry. */
   readonly pointer?: string | undefined
   /** The selected characters at the pointer. */
@@ -43,6 +46,8 @@ export function readViewSearch(search: Readonly<Record<string, unknown>>): ViewS
   return {
     log: text(search['log']),
     entry: whole(search['entry']),
+    message: text(search['message']),
+    call: text(search['call']),
     pointer: text(search['pointer']),
     from: whole(search['from']),
     to: whole(search['to']),

@@ -1,11 +1,13 @@
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import type { Call, CallState } from '../conversation/conversation.ts'
 import type { IconName } from '../look/icon.tsx'
 import { Icon } from '../look/icon.tsx'
 import { LabelChips } from '../look/label-chips.tsx'
 import { duration } from '../look/measures.ts'
 import { Block, Words } from '../look/words.tsx'
-import type { Call, CallState } from './conversation.ts'
+import { Fold } from './fold.tsx'
 
 const states: Readonly<Record<CallState, readonly [IconName, string]>> = {
   writing: ['retry', 'is being written'],
@@ -18,26 +20,42 @@ const states: Readonly<Record<CallState, readonly [IconName, string]>> = {
   skipped: ['cross', 'skipped'],
 }
 
-/** A call in one line. Its arguments and its result unfold. */
-export function CallLine({ call }: { readonly call: Call }): ReactNode {
-  const { toolName, state, input, written, output, label, durationMs, reason, activity } = call
+/** The tool of code mode: its calls have a view of their own. */
+const scriptTool = 'code_execute'
+
+/** A call in one line. Its arguments, its result and the way to its step unfold. */
+export function CallLine({
+  call,
+  sessionId,
+  unfolded,
+}: {
+  readonly call: Call
+  readonly sessionId: string
+  readonly unfolded: Set<string>
+}): ReactNode {
+  const { callId, toolName, state, input, written, output, label, durationMs, reason, activity } = call
   const [icon, word] = states[state]
-  const shown = output && valueOf(output)
   return (
-    <details className={`call ${state}`}>
-      <summary>
-        <Icon name="tool" />
-        <code className="name">
-          <Words limit={128}>{toolName}</Words>
-        </code>
-        <span className="clip dim">
-          <Words limit={160}>{written ?? input ?? ''}</Words>
-        </span>
-        <span className={`state-word ${state}`}>
-          <Icon name={icon} /> {word}
-          {durationMs !== undefined && ` ${duration(durationMs)}`}
-        </span>
-      </summary>
+    <Fold
+      id={callId}
+      className={`call ${state}`}
+      unfolded={unfolded}
+      summary={
+        <>
+          <Icon name="tool" />
+          <code className="name">
+            <Words limit={128}>{toolName}</Words>
+          </code>
+          <span className="clip dim">
+            <Words limit={160}>{written ?? input ?? ''}</Words>
+          </span>
+          <span className={`state-word ${state}`}>
+            <Icon name={icon} /> {word}
+            {durationMs !== undefined && ` ${duration(durationMs)}`}
+          </span>
+        </>
+      }
+    >
       {activity !== undefined && (
         <p className="dim">
           <Words limit={200}>{activity}</Words>
@@ -55,10 +73,22 @@ export function CallLine({ call }: { readonly call: Call }): ReactNode {
           <h4>
             Result <LabelChips label={label} />
           </h4>
-          <Block label={`Result of ${toolName}`}>{shown}</Block>
+          <Block label={`Result of ${toolName}`}>{valueOf(output)}</Block>
         </>
       )}
-    </details>
+      {state !== 'writing' && (
+        <p className="call-links">
+          <Link to="/sessions/$id/$view" params={{ id: sessionId, view: 'timeline' }} search={{ call: callId }}>
+            Call in the timeline
+          </Link>
+          {toolName === scriptTool && (
+            <Link to="/sessions/$id/$view" params={{ id: sessionId, view: 'scripts' }} search={{ pointer: callId }}>
+              Script
+            </Link>
+          )}
+        </p>
+      )}
+    </Fold>
   )
 }
 

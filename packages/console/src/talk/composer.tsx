@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode, RefObject } from 'react'
 import { useState } from 'react'
 
+import type { LiveConversation } from '../conversation/use-conversation.ts'
 import { problemLine } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
 import { accessQuery } from '../wire/queries.ts'
 import { AttachBar } from './attach-bar.tsx'
 import type { Attached } from './attachments.ts'
 import { attach, attachLimits, partsOf } from './attachments.ts'
-import type { LiveConversation } from './use-conversation.ts'
 
 /** Sends input to the session: at once, when the run would end, or to start a run. Files come from the picker, a drop or the clipboard. */
 export function Composer({

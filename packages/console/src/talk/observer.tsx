@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 
+import type { LiveConversation } from '../conversation/use-conversation.ts'
 import { problemLine } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
-import type { LiveConversation } from './use-conversation.ts'
 
 /** Stands in place of the composer in the session of another principal: its words count as the user's, so only that principal sends any. */
 export function Observer({

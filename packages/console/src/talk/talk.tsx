@@ -1,7 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
+import { useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useLayoutEffect, useRef, useState } from 'react'
+import { useMemo, useRef } from 'react'
 
+import type { Turn } from '../conversation/conversation.ts'
+import { hasCall } from '../conversation/conversation.ts'
+import { useConversation } from '../conversation/use-conversation.ts'
 import { useKeys } from '../keys/key-map.ts'
 import { Icon } from '../look/icon.tsx'
 import { Empty, Failure, Loading } from '../look/states.tsx'
@@ -11,10 +15,11 @@ import { accessQuery } from '../wire/queries.ts'
 import { AnswerForm } from './answer-form.tsx'
 import { ApprovalForm } from './approval-form.tsx'
 import { Composer } from './composer.tsx'
-import type { Call, Turn } from './conversation.ts'
 import { Observer } from './observer.tsx'
-import { FileChip, TurnView } from './turn-view.tsx'
-import { useConversation } from './use-conversation.ts'
+import { TraceSelection } from './trace-selection.tsx'
+import { TurnList } from './turn-list.tsx'
+import { FileChip, authorOf } from './turn-view.tsx'
+import { useEnd } from './use-end.ts'
 
 /** What was said in a session, live, and the means to take part. */
 export function Talk({ sessionId: id, session }: SessionViewProps): ReactNode {
@@ -23,45 +28,64 @@ export function Talk({ sessionId: id, session }: SessionViewProps): ReactNode {
   const owner = session?.principal
   const isOwn = owner === undefined || owner === access?.principal
   const { conversation, pending, isRunning, isLoading, error } = live
+  const { turns, queued } = conversation
+  const { message, call } = useSearch({ from: '/sessions/$id/$view' })
+  const isNamed = message !== undefined || call !== undefined
+  const target = useMemo(() => (isNamed ? namedTurn(turns, message, call) : undefined), [turns, message, call])
+  const unfolded = useRef(new Set(call === undefined ? [] : [call])).current
+  const box = useRef<HTMLDivElement>(null)
   const field = useRef<HTMLTextAreaElement>(null)
-  useKeys('Conversation', [{ key: 'm', also: ['/'], does: 'write a message', run: () => field.current?.focus() }])
-  const { box, unseen, follow } = useEnd(conversation)
+  const last = turns.at(-1)
+  const waits = [...queued, ...pending.approvals, ...pending.inputs].map((one) => one.id)
+  const shown = isLoading ? undefined : [last?.id, last?.pieces.length, ...waits].join(' ')
+  const end = useEnd(box, shown, isNamed)
+  useKeys('Conversation', [
+    { key: 'm', also: ['/'], does: 'write a message', run: () => field.current?.focus() },
+    { key: 'End', does: 'go to the end', run: end.follow },
+  ])
   return (
     <>
-      <div className="talk" ref={box} tabIndex={0} role="log" aria-label="Conversation" aria-busy={isRunning}>
-        {isLoading && <Loading height={72} />}
-        {error && <Failure error={error} />}
-        {!isLoading && !error && conversation.turns.length === 0 && (
-          <Empty title="Nothing was said in this session yet." />
-        )}
-        {conversation.turns.map((turn) => (
-          <TurnView key={turn.id} turn={turn} calls={callsOf(turn, conversation.calls)} />
-        ))}
-        {conversation.queued.map((one) => (
-          <p key={one.id} className="queued dim">
-            <Icon name="pause" /> waits for the run: <Words limit={2_000}>{one.text}</Words>{' '}
-            {one.files.map((file, n) => (
-              <FileChip key={n} file={file} />
-            ))}
-          </p>
-        ))}
-        {pending.approvals.map((wait) => (
-          <ApprovalForm
-            key={wait.id}
-            sessionId={id}
-            wait={wait}
-            onDecide={(decision, reason) => live.decide(wait.id, decision, reason)}
-          />
-        ))}
-        {pending.inputs.map((question) => (
-          <AnswerForm key={question.id} question={question} onAnswer={(value) => live.answer(question.id, value)} />
-        ))}
+      <div className="talk" ref={box} tabIndex={0} role="region" aria-label="Conversation">
+        <div>
+          {isLoading && <Loading height={72} />}
+          {error && <Failure error={error} />}
+          {!isLoading && !error && turns.length === 0 && <Empty title="Nothing was said in this session yet." />}
+          {!isLoading && isNamed && turns.length > 0 && target === undefined && (
+            <p role="status" className="dim">
+              The message of this link is not in the conversation.
+            </p>
+          )}
+          <TurnList {...{ turns, sessionId: id, isRunning, box, unfolded, target }} isAtEnd={end.isKept} />
+          {queued.map((one) => (
+            <p key={one.id} className="queued dim">
+              <Icon name="pause" /> waits for the run: <Words limit={2_000}>{one.text}</Words>{' '}
+              {one.files.map((file, n) => (
+                <FileChip key={n} file={file} />
+              ))}
+            </p>
+          ))}
+          {pending.approvals.map((wait) => (
+            <ApprovalForm
+              key={wait.id}
+              sessionId={id}
+              wait={wait}
+              onDecide={(decision, reason) => live.decide(wait.id, decision, reason)}
+            />
+          ))}
+          {pending.inputs.map((question) => (
+            <AnswerForm key={question.id} question={question} onAnswer={(value) => live.answer(question.id, value)} />
+          ))}
+        </div>
       </div>
-      {unseen && (
-        <button type="button" className="newer" onClick={follow}>
-          New messages <Icon name="down" />
-        </button>
-      )}
+      <News turns={turns} isLoading={isLoading} />
+      <div className="newer">
+        <TraceSelection turns={turns} sessionId={id} />
+        {end.isAway && (
+          <button type="button" onClick={end.follow}>
+            {end.isUnseen ? 'New messages' : 'To the end'} <Icon name="down" />
+          </button>
+        )}
+      </div>
       {isOwn ? (
         <Composer live={live} field={field} />
       ) : (
@@ -71,36 +95,27 @@ export function Talk({ sessionId: id, session }: SessionViewProps): ReactNode {
   )
 }
 
-function callsOf(turn: Turn, calls: Readonly<Record<string, Call>>): readonly (Call | undefined)[] {
-  return turn.pieces.map((piece) => (piece.type === 'call' ? calls[piece.id] : undefined))
+/** Returns the index of the message that an address names by its id, or by a call in it. */
+function namedTurn(turns: readonly Turn[], message: string | undefined, call: string | undefined): number | undefined {
+  const at = turns.findLastIndex((turn) => turn.id === message || (call !== undefined && hasCall(turn, call)))
+  return at < 0 ? undefined : at
 }
 
-/** Keeps the end in view while the reader is there. A reader further up is told that there is more. */
-function useEnd(content: unknown): {
-  box: React.RefObject<HTMLDivElement | null>
-  unseen: boolean
-  follow: () => void
-} {
-  const box = useRef<HTMLDivElement>(null)
-  const isAtEnd = useRef(true)
-  const [unseen, setUnseen] = useState(false)
-  const follow = (): void => {
-    box.current?.scrollTo({ top: box.current.scrollHeight })
-    setUnseen(false)
-  }
-  useLayoutEffect(() => {
-    const element = box.current
-    if (!element) return
-    const scrolled = (): void => {
-      isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 40
-      if (isAtEnd.current) setUnseen(false)
-    }
-    element.addEventListener('scroll', scrolled)
-    return () => element.removeEventListener('scroll', scrolled)
-  }, [])
-  useLayoutEffect(() => {
-    if (isAtEnd.current) follow()
-    else setUnseen(true)
-  }, [content])
-  return { box, unseen, follow }
+const longestNews = 300
+
+/** Says each message to a screen reader once it is complete. The messages that were there at first are not news. */
+function News({ turns, isLoading }: { readonly turns: readonly Turn[]; readonly isLoading: boolean }): ReactNode {
+  const first = useRef<string>(undefined)
+  const last = turns.findLast(({ isOpen }) => !isOpen)
+  if (!isLoading) first.current ??= last?.id ?? ''
+  const text = last?.pieces.find(({ type }) => type === 'text')
+  return (
+    <p className="sr" role="status">
+      {last && last.id !== first.current && text?.type === 'text' && (
+        <>
+          {authorOf(last)}: <Words limit={longestNews}>{text.text}</Words>
+        </>
+      )}
+    </p>
+  )
 }

@@ -1,7 +1,9 @@
 import type { FilePart } from '@provost/core'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { memo } from 'react'
 
+import type { Piece, Turn } from '../conversation/conversation.ts'
 import { Ago } from '../look/ago.tsx'
 import { Icon } from '../look/icon.tsx'
 import { LabelChips } from '../look/label-chips.tsx'
@@ -9,33 +11,41 @@ import { bytes } from '../look/measures.ts'
 import { Block, Words } from '../look/words.tsx'
 import { sizeOf } from './attachments.ts'
 import { CallLine } from './call-line.tsx'
-import type { Call, Piece, Turn } from './conversation.ts'
+import { Fold } from './fold.tsx'
 import { Markdown } from './markdown.tsx'
 
-/** One message: its author, its label, and its text, reasoning, calls and files. */
-export const TurnView = memo(function TurnView({
-  turn,
-  calls,
-}: {
+/** What a message of a conversation receives. */
+interface TurnProps {
   readonly turn: Turn
-  readonly calls: readonly (Call | undefined)[]
-}): ReactNode {
-  const { role, agent, label, at, pieces, error, isOpen } = turn
-  const isUser = role === 'user'
+  readonly sessionId: string
+  /** Ids of the pieces that are unfolded. Messages far from the view are not in the page: this outlives them. */
+  readonly unfolded: Set<string>
+}
+
+/** One message: its author, its label, and its text, reasoning, calls and files. A delta changes one of them; the others stay. */
+export const TurnView = memo(function TurnView({ turn, sessionId, unfolded }: TurnProps): ReactNode {
+  const { id, label, at, pieces, error, isOpen } = turn
   return (
-    <article
-      className={`turn ${isUser ? 'user' : role.startsWith('custom:') ? 'custom' : role}`}
-      aria-busy={isOpen ?? false}
-    >
+    <>
       <header>
         <strong>
-          <Words limit={100}>{isUser ? 'user' : (agent ?? role)}</Words>
+          <Words limit={100}>{authorOf(turn)}</Words>
         </strong>
         <LabelChips label={label} />
         {at !== undefined && <Ago at={at} />}
+        {!isOpen && (
+          <Link
+            to="/sessions/$id/$view"
+            params={{ id: sessionId, view: 'timeline' }}
+            search={{ message: id }}
+            className="to-step"
+          >
+            Timeline
+          </Link>
+        )}
       </header>
-      {pieces.map((piece, index) => (
-        <PieceView key={piece.id} piece={piece} call={calls[index]} isUser={isUser} />
+      {pieces.map((piece) => (
+        <PieceView key={piece.id} {...{ piece, turn, sessionId, unfolded }} />
       ))}
       {isOpen && pieces.length === 0 && <p className="dim">writes</p>}
       {error && (
@@ -43,38 +53,44 @@ export const TurnView = memo(function TurnView({
           <Icon name="alert" /> <Words limit={2_000}>{error.message}</Words>
         </p>
       )}
-    </article>
+    </>
   )
-}, isSame)
+})
 
-/** A delta changes one turn; the others stay. */
-function isSame(a: { turn: Turn; calls: readonly unknown[] }, b: { turn: Turn; calls: readonly unknown[] }): boolean {
-  return (
-    a.turn === b.turn && a.calls.length === b.calls.length && a.calls.every((call, index) => call === b.calls[index])
-  )
+/** Returns who wrote a message. */
+export function authorOf({ role, agent }: Turn): string {
+  return role === 'user' ? 'user' : (agent ?? role)
 }
 
 function PieceView({
   piece,
-  call,
-  isUser,
-}: {
+  turn,
+  sessionId,
+  unfolded,
+}: TurnProps & {
   readonly piece: Piece
-  readonly call: Call | undefined
-  readonly isUser: boolean
 }): ReactNode {
   switch (piece.type) {
     case 'text':
-      return isUser ? <p className="said">{<Lines>{piece.text}</Lines>}</p> : <Markdown>{piece.text}</Markdown>
+      return (
+        <div data-words={piece.id}>
+          {turn.role === 'user' ? (
+            <p className="said">
+              <Lines>{piece.text}</Lines>
+            </p>
+          ) : (
+            <Markdown>{piece.text}</Markdown>
+          )}
+        </div>
+      )
     case 'reasoning':
       return (
-        <details className="reasoning">
-          <summary>Reasoning</summary>
+        <Fold id={piece.id} className="reasoning" unfolded={unfolded} summary="Reasoning">
           <Block label="Reasoning">{piece.text}</Block>
-        </details>
+        </Fold>
       )
     case 'call':
-      return call ? <CallLine call={call} /> : null
+      return <CallLine call={piece.call} sessionId={sessionId} unfolded={unfolded} />
     case 'file':
       return (
         <p>

@@ -7,7 +7,7 @@ import { EntryPane } from '../entries/entry-view.tsx'
 import { wordsOf } from '../entries/entry-words.ts'
 import { hueStyle } from '../entries/hue-style.ts'
 import type { SessionIndex } from '../entries/indexed-log.ts'
-import { entryCount } from '../entries/indexed-log.ts'
+import { entryCount, namedEntry } from '../entries/indexed-log.ts'
 import { useIndex } from '../entries/session-index.ts'
 import { useKeys } from '../keys/key-map.ts'
 import { brief, count, duration } from '../look/measures.ts'
@@ -50,7 +50,7 @@ export function TimelineOf({
   const axis = useMemo(() => axisOf(layout.work, layout.from, layout.to), [layout])
   const [closed, setClosed] = useState(none)
   const flat = useMemo(() => flatRows(layout, closed), [layout, closed])
-  const { current, select, opened, open, close } = useCurrent(sessionId, layout, flat)
+  const { current, given, select, opened, open, close } = useCurrent(sessionId, index, layout, flat)
   const frame = useRef<HTMLDivElement>(null)
   const box = useRef<HTMLDivElement>(null)
   const { shown, change } = useAxisWindow(frame)
@@ -62,6 +62,9 @@ export function TimelineOf({
     overscan: 6,
   })
   const at = flat.findIndex(({ row }) => row.id === current?.id)
+  useEffect(() => {
+    if (given) virtual.scrollToIndex(at, { align: 'center' })
+  }, [given?.id])
   const move = (to: number): void => {
     const next = flat[Math.min(flat.length - 1, Math.max(0, to))]
     if (!next) return
@@ -292,33 +295,43 @@ const quietMs = 200
 /** The selected row, which the address names: moving fast changes the address once. */
 function useCurrent(
   sessionId: string,
+  index: SessionIndex,
   layout: TimelineLayout,
   flat: readonly FlatRow[],
 ): {
   readonly current: TimelineRow | undefined
+  /** The row that the address names, until another one is selected. */
+  readonly given: TimelineRow | undefined
   select(row: TimelineRow): void
   readonly opened: boolean
   open(): void
   close(): void
 } {
   const search = useSearch({ from: '/sessions/$id/$view' })
-  const { log = sessionId, entry } = search
+  const { log = sessionId, entry, message, call } = search
   const navigate = useNavigate({ from: '/sessions/$id/$view' })
   const byEntry = useMemo(() => rowsByEntry(layout), [layout])
-  const [current, setCurrent] = useState(() => (entry === undefined ? undefined : rowAt(byEntry, log, entry)))
-  const [opened, setOpened] = useState(entry !== undefined)
+  const given = useMemo(() => {
+    if (entry !== undefined) return rowAt(byEntry, log, entry)
+    const named = namedEntry(index, { message, call })
+    return named && (byEntry.get(`${named.log}:${call}`) ?? rowAt(byEntry, named.log, named.offset))
+  }, [byEntry, index, log, entry, message, call])
+  const [chosen, setChosen] = useState<TimelineRow>()
+  const current = chosen ?? given
+  const [opened, setOpened] = useState(entry !== undefined || message !== undefined || call !== undefined)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
   // Rows of a newer layout replace those that are shown.
   const now = current && (byEntry.get(current.id) ?? flat.find(({ row }) => row.id === current.id)?.row)
   return {
     current: now,
+    given: chosen ? undefined : given,
     select(row) {
-      setCurrent(row)
+      setChosen(row)
       clearTimeout(timer.current)
       timer.current = setTimeout(() => {
         const place = { log: row.log === sessionId ? undefined : row.log, entry: row.offsets[0] }
-        void navigate({ search: { ...search, ...place }, replace: true })
+        void navigate({ search: { ...search, ...place, message: undefined, call: undefined }, replace: true })
       }, quietMs)
     },
     opened,

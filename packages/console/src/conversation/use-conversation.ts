@@ -37,12 +37,14 @@ export function useConversation(
 ): LiveConversation {
   const queries = useQueryClient()
   const key = ['session', id, 'talk']
+  const [live, setLive] = useState<Live | undefined>()
+  const [isFollowing, setFollowing] = useState(false)
   const view = useQuery({
     queryKey: [...key, reads],
     queryFn: async (): Promise<TalkView> => (reads === 'streams' ? client.session(id).get() : withheldView(id)),
+    // The stream says all that a new reading would: a long conversation is not read again with each step of its run.
+    enabled: !isFollowing,
   })
-  const [live, setLive] = useState<Live | undefined>()
-  const [isFollowing, setFollowing] = useState(false)
   const leaving = useRef<AbortController | undefined>(undefined)
 
   async function read(events: AsyncIterable<AgentEvent>, signal: AbortSignal): Promise<void> {
@@ -71,13 +73,16 @@ export function useConversation(
     const asked = new Set(data.pending.approvals.map(({ callId }) => callId))
     const conversation = withOpenCalls(conversationOf(data.messages), data.status === 'running', asked)
     setLive({ conversation, pending: data.pending })
+  }, [data])
+  useEffect(() => {
+    // What was read before the view was left is read again first.
+    if (data?.status !== 'running' || isFollowing || view.isFetching || reads === 'entries') return
     const { signal } = leaving.current ?? new AbortController()
-    if (data.status !== 'running' || reads === 'entries') return
     const stream = leavable(signal)
       .session(id)
       .follow(data.lastEventId === undefined ? {} : { lastEventId: data.lastEventId })
     void read(stream, signal)
-  }, [data])
+  }, [data, view.dataUpdatedAt])
   // A run that another process or page began.
   useEffect(() => {
     if (status !== undefined && data && status !== data.status && !isFollowing)
@@ -90,7 +95,7 @@ export function useConversation(
     ...current,
     isRunning: isFollowing,
     isWaiting,
-    isLoading: view.isPending,
+    isLoading: view.isPending || (data !== undefined && live === undefined),
     error: view.error,
     async send(text, files, mode) {
       const session = client.session(id)
@@ -149,7 +154,7 @@ interface Live {
   readonly pending: PendingWork
 }
 
-const nothing: Live = { conversation: { turns: [], calls: {}, queued: [] }, pending: noPendingWork }
+const nothing: Live = { conversation: { turns: [], queued: [] }, pending: noPendingWork }
 
 function withLive({ conversation, pending }: Live, event: AgentEvent): Live {
   return { conversation: withEvent(conversation, event), pending: withWait(pending, event) }

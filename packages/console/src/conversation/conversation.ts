@@ -19,10 +19,10 @@ export interface Call {
   readonly activity?: string | undefined
 }
 
-/** A piece of a turn. A call is in {@link Conversation.calls}. */
+/** A piece of a turn. */
 export type Piece =
   | { readonly type: 'text' | 'reasoning'; readonly id: string; readonly text: string }
-  | { readonly type: 'call'; readonly id: string }
+  | { readonly type: 'call'; readonly id: string; readonly call: Call }
   | { readonly type: 'file'; readonly id: string; readonly file: FilePart }
 
 /** A message as the conversation shows it. */
@@ -39,10 +39,9 @@ export interface Turn {
   readonly isOpen?: boolean
 }
 
-/** The messages of a session and its calls, as they are at present. */
+/** The messages of a session with their calls, as they are at present. */
 export interface Conversation {
   readonly turns: readonly Turn[]
-  readonly calls: Readonly<Record<string, Call>>
   /** Inputs that wait for the end of the run, and those that the run has not taken yet. */
   readonly queued: readonly Queued[]
 }
@@ -54,47 +53,61 @@ export interface Queued {
   readonly files: readonly FilePart[]
 }
 
-/** Returns the conversation that the messages of a session are. */
+const nothing: Conversation = { turns: [], queued: [] }
+
+/** Returns the conversation that the messages of a session are. The work grows with their number, not with its square. */
 export function conversationOf(messages: readonly Message[]): Conversation {
-  const empty: Conversation = { turns: [], calls: {}, queued: [] }
-  return messages.reduce(withMessage, empty)
+  const turns = new Map<string, Turn>()
+  const asking = new Map<string, string>()
+  for (const message of messages) {
+    for (const part of message.content) {
+      if (part.type !== 'tool-result') continue
+      const turn = turns.get(asking.get(part.callId) ?? '')
+      if (turn) turns.set(turn.id, withCallIn(turn, resultOf(part, message)))
+    }
+    if (!isTurn(message)) continue
+    turns.set(
+      message.id,
+      turnOf(message, () => undefined),
+    )
+    for (const part of message.content) if (part.type === 'tool-call') asking.set(part.callId, message.id)
+  }
+  return { ...nothing, turns: [...turns.values()] }
 }
 
 /** Says of calls without a result what their session says: they wait for an approval, or the run is at them. */
 export function withOpenCalls(before: Conversation, isRunning: boolean, asked: ReadonlySet<string>): Conversation {
-  const calls = Object.entries(before.calls).map(([id, call]): [string, Call] => {
-    if (call.state !== 'called') return [id, call]
-    if (asked.has(id)) return [id, { ...call, state: 'asked' }]
-    return [id, isRunning ? { ...call, state: 'running' } : call]
+  const turns = before.turns.map((turn) => {
+    if (!turn.pieces.some((piece) => piece.type === 'call' && piece.call.state === 'called')) return turn
+    const pieces = turn.pieces.map((piece): Piece => {
+      if (piece.type !== 'call' || piece.call.state !== 'called') return piece
+      const state = asked.has(piece.id) ? 'asked' : isRunning ? 'running' : 'called'
+      return { ...piece, call: { ...piece.call, state } }
+    })
+    return { ...turn, pieces }
   })
-  return { ...before, calls: Object.fromEntries(calls) }
+  return { ...before, turns }
 }
 
 function withMessage(before: Conversation, message: Message): Conversation {
-  const calls: Record<string, Call> = { ...before.calls }
-  for (const part of message.content) {
-    if (part.type === 'tool-call') {
-      const { callId, toolName, input } = part
-      calls[callId] = {
-        ...calls[callId],
-        callId,
-        toolName,
-        input,
-        state: calls[callId]?.state ?? 'called',
-        written: undefined,
-      }
-    } else if (part.type === 'tool-result') {
-      const { callId, toolName, output } = part
-      const known = calls[callId] ?? { callId, toolName, state: 'called' }
-      calls[callId] = { ...known, output, label: part.label ?? message.label, state: stateOf(output) }
-    }
-  }
-  // The results of a tool message are shown with their calls.
-  if (message.role === 'tool' || message.role === 'system') return { ...before, calls }
-  const turn = turnOf(message)
-  const at = before.turns.findIndex(({ id }) => id === turn.id)
-  const turns = at < 0 ? [...before.turns, turn] : before.turns.with(at, turn)
-  return { ...before, calls, turns, queued: before.queued.filter(({ id }) => id !== message.id) }
+  const settled = message.content.reduce(
+    (now, part) => (part.type === 'tool-result' ? withCall(now, resultOf(part, message)) : now),
+    before,
+  )
+  if (!isTurn(message)) return settled
+  const turn = turnOf(message, (callId) => callIn(settled, callId))
+  return withTurn(settled, turn)
+}
+
+/** The results of a tool message are shown with their calls. */
+function isTurn({ role }: Message): boolean {
+  return role !== 'tool' && role !== 'system'
+}
+
+type ResultPart = Extract<Message['content'][number], { type: 'tool-result' }>
+
+function resultOf({ callId, toolName, output, label }: ResultPart, message: Message): CallChange {
+  return { callId, toolName, output, label: label ?? message.label, state: stateOf(output) }
 }
 
 function stateOf(output: ToolOutput): CallState {
@@ -102,11 +115,19 @@ function stateOf(output: ToolOutput): CallState {
   return output.type === 'error-text' || output.type === 'error-json' ? 'failed' : 'done'
 }
 
-function turnOf({ id, role, agent, label, createdAt, content, error }: Message): Turn {
+function turnOf(
+  { id, role, agent, label, createdAt, content, error }: Message,
+  known: (callId: string) => Call | undefined,
+): Turn {
   const pieces = content.flatMap((part, index): readonly Piece[] => {
     if (part.type === 'text' || part.type === 'reasoning')
       return [{ type: part.type, id: `${id}/${index}`, text: part.text }]
-    if (part.type === 'tool-call') return [{ type: 'call', id: part.callId }]
+    if (part.type === 'tool-call') {
+      const { callId, toolName, input } = part
+      const before = known(callId)
+      const call: Call = { ...before, callId, toolName, input, state: before?.state ?? 'called', written: undefined }
+      return [{ type: 'call', id: callId, call }]
+    }
     if (part.type === 'file') return [{ type: 'file', id: `${id}/${index}`, file: part }]
     return []
   })
@@ -122,7 +143,7 @@ export function withEvent(before: Conversation, event: AgentEvent): Conversation
     case 'message.start':
       if (event.role !== 'assistant') return before
       return withTurn(before, {
-        id: keyOf(event),
+        id: event.messageId,
         role: 'assistant',
         agent: event.agent,
         at: event.at,
@@ -130,16 +151,16 @@ export function withEvent(before: Conversation, event: AgentEvent): Conversation
         isOpen: true,
       })
     case 'text.delta':
-      return grown(before, keyOf(event), { type: 'text', id: event.partId, text: event.delta })
+      return grown(before, event.messageId, { type: 'text', id: event.partId, text: event.delta })
     case 'reasoning.delta':
-      return grown(before, keyOf(event), { type: 'reasoning', id: event.partId, text: event.delta })
+      return grown(before, event.messageId, { type: 'reasoning', id: event.partId, text: event.delta })
     case 'tool.call.start': {
       const { callId, toolName } = event
-      const called = withCall(before, { callId, toolName, state: 'writing', written: '' })
-      return grown(called, keyOf(event), { type: 'call', id: callId })
+      const call: Call = { callId, toolName, state: 'writing', written: '' }
+      return grown(before, event.messageId, { type: 'call', id: callId, call })
     }
     case 'tool.call.delta': {
-      const written = (before.calls[event.callId]?.written ?? '') + event.delta
+      const written = (callIn(before, event.callId)?.written ?? '') + event.delta
       return withCall(before, { callId: event.callId, toolName: event.toolName, state: 'writing', written })
     }
     case 'tool.call.end': {
@@ -147,17 +168,15 @@ export function withEvent(before: Conversation, event: AgentEvent): Conversation
       return withCall(before, { callId, toolName, input, state: 'called', written: undefined })
     }
     case 'message.end': {
-      const rest = { ...before, turns: before.turns.filter(({ id }) => id !== keyOf(event)) }
-      return event.discarded ? rest : withMessage(rest, event.message)
+      if (!event.discarded) return withMessage(before, event.message)
+      return { ...before, turns: before.turns.filter(({ id }) => id !== event.messageId) }
     }
     case 'tool.execute.start': {
       const { callId, toolName, input } = event
-      // The calls of a composite are not the model's.
-      return callId in before.calls ? withCall(before, { callId, toolName, input, state: 'running' }) : before
+      return withCall(before, { callId, toolName, input, state: 'running' })
     }
     case 'tool.execute.end': {
       const { callId, toolName, output, label, durationMs } = event
-      if (!(callId in before.calls)) return before
       return withCall(before, {
         callId,
         toolName,
@@ -170,7 +189,6 @@ export function withEvent(before: Conversation, event: AgentEvent): Conversation
     }
     case 'tool.execute.error': {
       const { callId, toolName, error, durationMs } = event
-      if (!(callId in before.calls)) return before
       return withCall(before, {
         callId,
         toolName,
@@ -181,15 +199,21 @@ export function withEvent(before: Conversation, event: AgentEvent): Conversation
       })
     }
     case 'tool.skipped':
-      return event.callId in before.calls ? withCall(before, { ...event, state: 'skipped' }) : before
+      return withCall(before, { ...event, state: 'skipped' })
     case 'tool.approval.requested':
-      return event.callId in before.calls
-        ? withCall(before, { callId: event.callId, toolName: event.toolName, state: 'asked', reason: event.reason })
-        : before
+      return withCall(before, {
+        callId: event.callId,
+        toolName: event.toolName,
+        state: 'asked',
+        reason: event.reason,
+      })
     case 'tool.approval.resolved':
-      return event.callId in before.calls
-        ? withCall(before, { callId: event.callId, toolName: event.toolName, state: 'called', reason: undefined })
-        : before
+      return withCall(before, {
+        callId: event.callId,
+        toolName: event.toolName,
+        state: 'called',
+        reason: undefined,
+      })
     case 'agent.followup.queued': {
       const { rest, files } = withoutSent(before, event.text)
       return { ...before, queued: [...rest, { id: event.messageId, text: event.text, files }] }
@@ -224,27 +248,44 @@ function withoutSent(
   return at < 0 ? { rest: queued, files: [] } : { rest: queued.toSpliced(at, 1), files: queued[at]?.files ?? [] }
 }
 
-function keyOf({ messageId, attempt }: { readonly messageId: string; readonly attempt: number }): string {
-  return `${messageId}#${attempt}`
-}
-
+/** Puts a turn in the place of the one with its id, or at the end. */
 function withTurn(before: Conversation, turn: Turn): Conversation {
-  const at = before.turns.findIndex(({ id }) => id === turn.id)
+  const at = before.turns.findLastIndex(({ id }) => id === turn.id)
   const queued = before.queued.filter(({ id }) => id !== turn.id)
   return { ...before, queued, turns: at < 0 ? [...before.turns, turn] : before.turns.with(at, turn) }
 }
 
-function withCall(
-  before: Conversation,
-  call: Partial<Call> & Pick<Call, 'callId' | 'toolName' | 'state'>,
-): Conversation {
-  const { callId, toolName, state, input, written, output, label, durationMs, reason, activity } = call
+type CallChange = Partial<Call> & Pick<Call, 'callId' | 'toolName' | 'state'>
+
+/** Changes a call. One that no turn has, such as the call of a composite, is not the model's: nothing changes. */
+function withCall(before: Conversation, change: CallChange): Conversation {
+  const at = before.turns.findLastIndex((turn) => hasCall(turn, change.callId))
+  const turn = before.turns[at]
+  return turn ? { ...before, turns: before.turns.with(at, withCallIn(turn, change)) } : before
+}
+
+function withCallIn(turn: Turn, change: CallChange): Turn {
+  const { callId, toolName, state, input, written, output, label, durationMs, reason, activity } = change
   const given = { input, written, output, label, durationMs, reason, activity }
-  const named = Object.fromEntries(Object.entries(given).filter(([name]) => name in call))
-  return {
-    ...before,
-    calls: { ...before.calls, [callId]: { ...before.calls[callId], callId, toolName, state, ...named } },
-  }
+  const named = Object.fromEntries(Object.entries(given).filter(([name]) => name in change))
+  const pieces = turn.pieces.map((piece) =>
+    piece.type === 'call' && piece.id === callId
+      ? { ...piece, call: { ...piece.call, callId, toolName, state, ...named } }
+      : piece,
+  )
+  return { ...turn, pieces }
+}
+
+/** Whether a turn asks for a call. */
+export function hasCall({ pieces }: Turn, callId: string): boolean {
+  return pieces.some(({ type, id }) => type === 'call' && id === callId)
+}
+
+function callIn({ turns }: Conversation, callId: string): Call | undefined {
+  const piece = turns
+    .findLast((turn) => hasCall(turn, callId))
+    ?.pieces.find(({ type, id }) => type === 'call' && id === callId)
+  return piece?.type === 'call' ? piece.call : undefined
 }
 
 /** Adds a piece to an open turn, or text to its last piece. */
@@ -253,16 +294,10 @@ function grown(before: Conversation, id: string, piece: Piece): Conversation {
   const turn = before.turns[at]
   if (!turn) return before
   const last = turn.pieces.at(-1)
-  const isMore =
-    last &&
-    piece.type !== 'call' &&
-    last.type === piece.type &&
-    last.id === piece.id &&
-    'text' in last &&
-    'text' in piece
+  const isMore = last && last.type === piece.type && last.id === piece.id && 'text' in last && 'text' in piece
   const pieces = isMore
     ? turn.pieces.with(turn.pieces.length - 1, { ...last, text: last.text + piece.text })
-    : turn.pieces.some((one) => one.type === 'call' && piece.type === 'call' && one.id === piece.id)
+    : piece.type === 'call' && hasCall(turn, piece.id)
       ? turn.pieces
       : [...turn.pieces, piece]
   return { ...before, turns: before.turns.with(at, { ...turn, pieces }) }
@@ -281,8 +316,10 @@ function withChild(before: Conversation, event: AgentEvent): Conversation {
   if (does === undefined) return before
   // The id of a child begins with that of the call that spawned it.
   const path = [...event.parents, event.runId]
-  const call = Object.values(before.calls).find(
-    ({ callId, state }) => state === 'running' && path.some((run) => run === callId || run.startsWith(`${callId}/`)),
-  )
-  return call ? withCall(before, { ...call, activity: `${event.agent}: ${does}` }) : before
+  const isCaller = (piece: Piece): boolean =>
+    piece.type === 'call' &&
+    piece.call.state === 'running' &&
+    path.some((run) => run === piece.id || run.startsWith(`${piece.id}/`))
+  const piece = before.turns.findLast(({ pieces }) => pieces.some(isCaller))?.pieces.find(isCaller)
+  return piece?.type === 'call' ? withCall(before, { ...piece.call, activity: `${event.agent}: ${does}` }) : before
 }
