@@ -2,7 +2,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { UseQueryResult } from '@tanstack/react-query'
 
 import { consoleApi } from '../wire/console-api.ts'
-import { queries } from '../wire/queries.ts'
+import { queries, sessionQuery } from '../wire/queries.ts'
 import type { IndexedLog, SessionIndex } from './indexed-log.ts'
 import { withPage } from './indexed-log.ts'
 
@@ -19,15 +19,18 @@ async function readAll(id: string, signal: AbortSignal): Promise<SessionIndex> {
   return index
 }
 
-/** Reads what came since: the ends of the logs that are open, and the logs that they spawned meanwhile. */
+/** Reads what came since: the ends of the logs that are open, and the logs that they spawned meanwhile. Without news it returns what was. */
 async function readNews(id: string, before: SessionIndex, signal: AbortSignal): Promise<SessionIndex> {
   let index = new Map(before)
+  let isSame = true
   const open = openLogs(index, id)
   for (const log of open) {
     let last = index.get(log)?.entries.at(-1)?.offset ?? 0
     for (;;) {
       const page = await consoleApi.index(id, { log, after: String(last), limit: pageLimit }, signal)
       const news = page.rows.length
+      if (news === 0) break
+      isSame = false
       index = withPage(index, page)
       // A log that only an entry of its parent names yet.
       for (const [, , , , type, op, agent, , callId, , , , , , , detail] of page.rows) {
@@ -40,7 +43,7 @@ async function readNews(id: string, before: SessionIndex, signal: AbortSignal): 
       if (news < pageLimit) break
     }
   }
-  return index
+  return isSame ? before : index
 }
 
 function openLogs(index: SessionIndex, id: string): Set<string> {
@@ -68,6 +71,10 @@ export const indexQuery = (id: string) =>
     structuralSharing: false,
   })
 
+const runningMs = 1_000
+
+/** The index of a session, live. The feed does not tell of each entry of a run, such as the calls of a script: they are asked for. */
 export function useIndex(id: string): UseQueryResult<SessionIndex> {
-  return useQuery(indexQuery(id))
+  const { data: session } = useQuery(sessionQuery(id))
+  return useQuery({ ...indexQuery(id), refetchInterval: session?.status === 'running' ? runningMs : false })
 }

@@ -115,7 +115,8 @@ function Outcome({ sessionId, entry }: { readonly sessionId: string; readonly en
   const place = { sessionId, log: entry.log, offset: entry.offset }
   const { data, error, isPending } = useEntry(place)
   const trace = useTrace()
-  if (isPending) return <Loading rows={2} height={20} />
+  // The page of entries that is known may be older than the index.
+  if (isPending || data === null) return <Loading rows={2} height={20} />
   if (error) return <Failure error={error} />
   const output = data?.entry['output']
   const value = isRecord(output) ? output['value'] : undefined
