@@ -38,6 +38,8 @@ export function TurnList({
     count: turns.length,
     estimateSize: () => estimate,
     getScrollElement: () => box.current,
+    // It may have been scrolled before there was a message.
+    initialOffset: () => box.current?.scrollTop ?? 0,
     getItemKey: (index) => turns[index]?.id ?? index,
     gap,
     overscan,

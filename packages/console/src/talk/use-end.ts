@@ -24,6 +24,7 @@ export interface End {
  */
 export function useEnd(box: RefObject<HTMLElement | null>, content: string | undefined, startsAway: boolean): End {
   const isThere = useRef(!startsAway)
+  const isFirst = useRef(true)
   const [isAway, setAway] = useState(false)
   const [isUnseen, setUnseen] = useState(false)
   const come = (): void => {
@@ -37,9 +38,9 @@ export function useEnd(box: RefObject<HTMLElement | null>, content: string | und
     let before = element.scrollTop
     const scrolled = (): void => {
       const { scrollTop, scrollHeight, clientHeight } = element
-      // Only a reader who goes up leaves the end: heights that change below it do not.
+      // Only a reader who goes up leaves the end: heights that change below it do not, and neither does what stands for the content.
       if (scrollHeight - scrollTop - clientHeight < near) isThere.current = true
-      else if (scrollTop < before - 1) isThere.current = false
+      else if (scrollTop < before - 1 && !isFirst.current) isThere.current = false
       before = scrollTop
       setAway(!isThere.current)
       if (isThere.current) setUnseen(false)
@@ -57,7 +58,6 @@ export function useEnd(box: RefObject<HTMLElement | null>, content: string | und
       element.removeEventListener('scroll', scrolled, { capture: true })
     }
   }, [box])
-  const isFirst = useRef(true)
   useLayoutEffect(() => {
     if (content === undefined) return
     const isNew = !isFirst.current
