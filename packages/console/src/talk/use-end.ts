@@ -68,6 +68,10 @@ export function useEnd(box: RefObject<HTMLElement | null>, content: string | und
     setAway(isBelow)
     if (isNew) setUnseen(isBelow)
   }, [content])
+  // What a render adds is in view at once.
+  useLayoutEffect(() => {
+    if (!isFirst.current && isThere.current) come()
+  })
   return {
     isAway,
     isUnseen,
