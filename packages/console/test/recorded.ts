@@ -108,7 +108,7 @@ export function talkativeDesk(store: SessionStore, steps: number, released?: Pro
     [
       (_, index) => {
         const step = index + 1
-        const text = Array.from({ length: step % 7 }, (_, n) => `Line ${n} of step ${step}: **${hostile}**`).join(
+        const text = Array.from({ length: step % 7 }, (_line, n) => `Line ${n} of step ${step}: **${hostile}**`).join(
           '\n\n',
         )
         if (step <= steps) return { text, toolCalls: [{ name: 'look', input: { at: step } }] }
