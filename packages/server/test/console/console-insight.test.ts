@@ -31,12 +31,12 @@ async function entriesOf(store: SessionStore, log: string): Promise<readonly Ent
   return entries
 }
 
-/** Begins a run under a lease of another process. */
+/** Begins a run under a lease of another process, of an agent that the server lacks: it cannot take the run over. */
 async function heldRun(store: SessionStore, id: string, owner: string, ttlMs: number): Promise<void> {
   const lease = await store.lease(id, owner, 60_000)
   if (lease === 'busy') throw new Error('busy')
-  const own = { id: `${id}/r`, at: Date.now(), runId: 'r', step: 0, agent: 'desk', v: 1 } as const
-  const manifest = { agent: 'desk', extensions: [], tools: [] }
+  const own = { id: `${id}/r`, at: Date.now(), runId: 'r', step: 0, agent: 'elsewhere', v: 1 } as const
+  const manifest = { agent: 'elsewhere', extensions: [], tools: [] }
   await store.append(id, [{ ...own, type: 'run', op: 'started', manifest }], { after: 0, fence: lease.fence })
   await store.lease(id, owner, ttlMs)
 }
