@@ -47,11 +47,12 @@ test.skipIf(!full)('at a terminal the console decides what the desk asks, and st
     expect((await ask(`/api/agent/session/${sessionId}/approvals`, { approvals })).status).toBe(202)
     await expect.poll(desk.out).toContain('The console stays open.')
     // The question at the terminal ends with its line.
-    expect(desk.out()).toMatch(/Yes, no or later\?[^\n]*\n *\S* *\? refund: approve by/u)
+    expect(desk.out()).toMatch(/Yes, no or later\?[^\n]*\n\s*\? refund: approve by/u)
     const status = async (): Promise<unknown> => (await (await ask(`/api/agent/session/${sessionId}`)).json()).status
     await expect.poll(status).toBe('idle')
   } finally {
     desk.say('\u0003')
-    expect(await desk.ended).toBe(0)
+    await desk.ended
   }
+  expect(await desk.ended).toBe(0)
 })
