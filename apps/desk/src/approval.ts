@@ -5,42 +5,19 @@ import type { OnApproval, PendingApproval, PendingUncertain } from 'provost'
 import { inputText, oneLine } from './terminal.ts'
 import { discardKeys } from './typed-keys.ts'
 
-/** Questions about approvals at a terminal. */
-export interface TerminalApprovals {
-  readonly onApproval: OnApproval
-  /** Ends the question about a call that was answered elsewhere, such as in the console. */
-  withdraw(callId: string): void
-}
-
 /**
  * Asks the person at the terminal. Later suspends the run for a later decision, and so do no answer and Ctrl-D; other words
  * are asked about again. Keys typed before the question appeared are discarded.
  *
  * @param signal ends the question, as Ctrl-C does.
  */
-export function askAtTerminal(signal: AbortSignal): TerminalApprovals {
-  const open = new Map<string, AbortController>()
-  return {
-    async onApproval(approval) {
-      const withdrawn = new AbortController()
-      open.set(approval.callId, withdrawn)
-      const question = `${oneLine(approval.toolName, 40)}: ${oneLine(approval.reason, 160)}.`
-      const yes = await yesOrNo(subjectOf(approval), question, AbortSignal.any([signal, withdrawn.signal]))
-      open.delete(approval.callId)
-      return yes === undefined ? undefined : { decision: yes ? 'approve' : 'deny', by: 'the terminal' }
-    },
-    withdraw(callId) {
-      const question = open.get(callId)
-      if (!question) return
-      open.delete(callId)
-      // Before the line that says who has answered.
-      process.stdout.write('\n')
-      question.abort(answeredElsewhere)
-    },
+export function askAtTerminal(signal: AbortSignal): OnApproval {
+  return async (approval) => {
+    const question = `${oneLine(approval.toolName, 40)}: ${oneLine(approval.reason, 160)}.`
+    const yes = await yesOrNo(subjectOf(approval), question, signal)
+    return yes === undefined ? undefined : { decision: yes ? 'approve' : 'deny', by: 'the terminal' }
   }
 }
-
-const answeredElsewhere = Symbol('answered elsewhere')
 
 /** Finds out whether a call of unknown outcome took place; undefined leaves it open. */
 export type OnUncertain = (call: PendingUncertain) => Promise<boolean | undefined>
@@ -78,7 +55,7 @@ async function yesOrNo(subject: string, question: string, signal: AbortSignal): 
     const ask = async (prompt: string): Promise<string> => {
       const said = await terminal.question(prompt, { signal }).catch((error: unknown) => {
         if (!(error instanceof Error && error.name === 'AbortError')) throw error
-        if (signal.reason !== answeredElsewhere) process.stdout.write('\n')
+        process.stdout.write('\n')
         return 'later'
       })
       return said.trim().toLowerCase()

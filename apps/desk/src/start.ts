@@ -5,7 +5,7 @@ import { questionText } from 'provost'
 import { sqliteStore } from 'provost/sqlite'
 
 import { createDeskTeam } from './agent.ts'
-import { askAtTerminal, askWhetherDone, type TerminalApprovals } from './approval.ts'
+import { askAtTerminal, askWhetherDone } from './approval.ts'
 import { type Bank, openBank } from './bank.ts'
 import { type Beside, openBeside } from './beside.ts'
 import type { Output, Surroundings } from './command.ts'
@@ -84,8 +84,7 @@ export async function openDesk(
       return await serveDesk({ agent, store, desk, port: options.serve, signal: interrupt.signal, write })
     }
     const asks = !options.json && io.stdin.isTTY && io.stdout.isTTY
-    const asked = asks ? askAtTerminal(interrupt.signal) : undefined
-    const onApproval = asked?.onApproval
+    const onApproval = asks ? askAtTerminal(interrupt.signal) : undefined
     const onUncertain = asks ? askWhetherDone(interrupt.signal, () => bank?.payments() ?? []) : undefined
     const open = { agent, store, desk, onApproval }
     write(`Provost desk, with ${neutralise(title)}\n`)
@@ -111,8 +110,7 @@ export async function openDesk(
       }
     }
     const view = createView(write, colours, messages.columns)
-    const seen = options.json ? jsonLines(io.stdout, view) : withAnswers(view, asked)
-    const shown = withBank(withTraces(seen, tracing, write), bank)
+    const shown = withBank(withTraces(options.json ? jsonLines(io.stdout, view) : view, tracing, write), bank)
     const watcher = options.tour ? withTitles(shown, (text) => write(`\n${colours.bold(text)}\n`)) : shown
     const waiting = (): void => write(colours.dim('Another desk holds the session; waiting.\n'))
     const begun: Begun = {
@@ -204,17 +202,6 @@ function withTitles(watcher: Watcher, say: (title: string) => void): Watcher {
       const title = tour.find((part) => part.mail === mail.name)?.title
       if (title !== undefined) say(title)
       watcher.heading(mail)
-    },
-  }
-}
-
-/** Ends a question at the terminal that is answered in the console. */
-function withAnswers(watcher: Watcher, asked: TerminalApprovals | undefined): Watcher {
-  return {
-    ...watcher,
-    event(event) {
-      if (event.type === 'tool.approval.resolved') asked?.withdraw(event.callId)
-      watcher.event(event)
     },
   }
 }
