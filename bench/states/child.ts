@@ -4,8 +4,8 @@ import { imports } from './imports.ts'
 import type { Subject } from './imports.ts'
 
 // A process that tells what it costs to import a runtime and to run it, first once, then as often as the parent says:
-// node child.ts SUBJECT [STEPS]. Without a number of steps it imports, and ends. Nothing of a runtime is imported before it is measured:
-// the script itself imports parts of Provost.
+// node child.ts SUBJECT [STEPS]. Without a number of steps it imports, and ends. What the script needs is imported
+// after that, because runtimes need the same packages.
 
 /** What the process tells. Times are in milliseconds, for the import and the first run in all. */
 export interface Told {

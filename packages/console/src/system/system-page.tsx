@@ -95,42 +95,63 @@ function SessionLink({ id }: { readonly id: string }): ReactNode {
   )
 }
 
+/** Columns whose values are numbers. */
+const numeric: ReadonlySet<string> = new Set(['Runs', 'Takeovers'])
+
+/** A table that scrolls by itself, or what to say where it has no rows. */
+function Table({
+  label,
+  empty,
+  columns,
+  children,
+}: {
+  readonly label: string
+  readonly empty: string
+  readonly columns: readonly string[]
+  readonly children: readonly ReactNode[]
+}): ReactNode {
+  if (children.length === 0) return <p className="dim">{empty}</p>
+  return (
+    <div className="table-box" tabIndex={0} role="region" aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((name) => (
+              <th key={name} scope="col" className={numeric.has(name) ? 'number' : ''}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  )
+}
+
 function Processes({ process, processes }: SystemAnswer): ReactNode {
   return (
     <section aria-label="Processes at work">
       <h2>Processes that hold runs</h2>
-      {processes.length === 0 && <p className="dim">No process holds a run.</p>}
-      {processes.length > 0 && (
-        <div className="table-box" tabIndex={0} role="region" aria-label="Processes that hold runs">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Host and process</th>
-                <th scope="col">State</th>
-                <th scope="col" className="number">
-                  Runs
-                </th>
-                <th scope="col">Taken or renewed</th>
-              </tr>
-            </thead>
-            <tbody>
-              {processes.map(({ name, state, runs, renewedAt }) => (
-                <tr key={name}>
-                  <td>
-                    <Words limit={110}>{name}</Words>
-                    {name === process.name && <span className="dim"> (this one)</span>}
-                  </td>
-                  <td className={state === 'silent' ? 'hot' : ''}>{state}</td>
-                  <td className="number">{count(runs)}</td>
-                  <td>
-                    <Ago at={renewedAt} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      <Table
+        label="Processes that hold runs"
+        empty="No process holds a run."
+        columns={['Host and process', 'State', 'Runs', 'Taken or renewed']}
+      >
+        {processes.map(({ name, state, runs, renewedAt }) => (
+          <tr key={name}>
+            <td>
+              <Words limit={110}>{name}</Words>
+              {name === process.name && <span className="dim"> (this one)</span>}
+            </td>
+            <td className={state === 'silent' ? 'hot' : ''}>{state}</td>
+            <td className="number">{count(runs)}</td>
+            <td>
+              <Ago at={renewedAt} />
+            </td>
+          </tr>
+        ))}
+      </Table>
       <p className="dim">
         From the leases of runs in progress: a process without a run holds none, and is not listed. A silent one did not
         renew in time; another takes over what it left.
@@ -149,41 +170,27 @@ function Leases({ leases, process }: SystemAnswer): ReactNode {
   return (
     <section aria-label="Runs in progress">
       <h2>Runs in progress, of all processes</h2>
-      {leases.length === 0 && <p className="dim">No run is in progress.</p>}
-      {leases.length > 0 && (
-        <div className="table-box" tabIndex={0} role="region" aria-label="Runs in progress">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Session</th>
-                <th scope="col">Agent</th>
-                <th scope="col">Lease</th>
-                <th scope="col">Process</th>
-                <th scope="col" className="number">
-                  Takeovers
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {leases.map(({ sessionId, agent, holder, process: owner, takeovers }) => (
-                <tr key={sessionId}>
-                  <td>
-                    <SessionLink id={sessionId} />
-                  </td>
-                  <td>
-                    <Words limit={60}>{agent}</Words>
-                  </td>
-                  <td className={holder === 'alive' ? '' : 'hot'}>
-                    {isHere.has(sessionId) ? 'this process has it' : words[holder]}
-                  </td>
-                  <td>{owner === undefined ? '' : <Words limit={110}>{owner}</Words>}</td>
-                  <td className="number">{takeovers}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      <Table
+        label="Runs in progress"
+        empty="No run is in progress."
+        columns={['Session', 'Agent', 'Lease', 'Process', 'Takeovers']}
+      >
+        {leases.map(({ sessionId, agent, holder, process: owner, takeovers }) => (
+          <tr key={sessionId}>
+            <td>
+              <SessionLink id={sessionId} />
+            </td>
+            <td>
+              <Words limit={60}>{agent}</Words>
+            </td>
+            <td className={holder === 'alive' ? '' : 'hot'}>
+              {isHere.has(sessionId) ? 'this process has it' : words[holder]}
+            </td>
+            <td>{owner === undefined ? '' : <Words limit={110}>{owner}</Words>}</td>
+            <td className="number">{takeovers}</td>
+          </tr>
+        ))}
+      </Table>
     </section>
   )
 }
@@ -192,37 +199,26 @@ function Due({ due }: Pick<SystemAnswer, 'due'>): ReactNode {
   return (
     <section aria-label="Due">
       <h2>Due at a certain time</h2>
-      {due.length === 0 && <p className="dim">No session waits for a time: answers wake those that wait.</p>}
-      {due.length > 0 && (
-        <div className="table-box" tabIndex={0} role="region" aria-label="Sessions that are due">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Session</th>
-                <th scope="col">Agent</th>
-                <th scope="col">Waits for</th>
-                <th scope="col">Due</th>
-              </tr>
-            </thead>
-            <tbody>
-              {due.map(({ sessionId, agent, at, waits }) => (
-                <tr key={sessionId}>
-                  <td>
-                    <SessionLink id={sessionId} />
-                  </td>
-                  <td>
-                    <Words limit={60}>{agent}</Words>
-                  </td>
-                  <td>{waits.length === 0 ? 'a time' : waits.join(', ')}</td>
-                  <td>
-                    <DueIn at={at} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      <Table
+        label="Sessions that are due"
+        empty="No session waits for a time: answers wake those that wait."
+        columns={['Session', 'Agent', 'Waits for', 'Due']}
+      >
+        {due.map(({ sessionId, agent, at, waits }) => (
+          <tr key={sessionId}>
+            <td>
+              <SessionLink id={sessionId} />
+            </td>
+            <td>
+              <Words limit={60}>{agent}</Words>
+            </td>
+            <td>{waits.length === 0 ? 'a time' : waits.join(', ')}</td>
+            <td>
+              <DueIn at={at} />
+            </td>
+          </tr>
+        ))}
+      </Table>
     </section>
   )
 }
