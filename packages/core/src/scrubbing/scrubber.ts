@@ -22,7 +22,7 @@ export interface Scrubber {
   readonly empty: boolean
   /**
    * Returns the text without the values, also where they are written in base64, in base64 of base64, in hexadecimal, or with
-   * escapes of URLs, JSON, JavaScript and HTML, up to five levels of them.
+   * escapes of URLs, JSON, JavaScript and HTML, up to five levels of them. Each of these may be wrapped onto several lines.
    */
   scrub(text: string): string
   /** Returns a copy of any value with all its texts scrubbed: keys, nested fields, messages, stacks and causes of errors. */

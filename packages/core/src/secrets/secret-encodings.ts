@@ -1,4 +1,5 @@
 import { textOf, unescaped } from '../text/unescaped.ts'
+import { unwrapped } from '../text/unwrapped.ts'
 
 /** Shorter values occur in too many words: they are scrubbed only where they are the whole text. */
 export const shortestPart = 4
@@ -17,6 +18,8 @@ export function encodedFormsOf(value: string): readonly string[] {
   for (const form of forms) {
     all.add(form).add(form.replaceAll(' ', '+'))
     all.add(form.replaceAll('\r\n', '\n')).add(form.replaceAll(/\r?\n/g, '\r\n'))
+    // The searched text is also read without its line ends.
+    all.add(unwrapped(form)?.text ?? form)
   }
   for (const written of new Set([value, JSON.stringify(value).slice(1, -1)])) {
     const bytes = new TextEncoder().encode(written)

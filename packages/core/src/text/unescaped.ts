@@ -1,11 +1,6 @@
 import { decodeHTML } from 'entities/decode'
 
-/** A text with its escapes decoded, and the original position of each of its code units. */
-export interface Unescaped {
-  readonly text: string
-  /** Returns the position of a code unit in the original text. */
-  placeOf(index: number): number
-}
+import type { DecodedText } from './decoded-text.ts'
 
 const percent = 37
 const ampersand = 38
@@ -22,7 +17,7 @@ export function mayEscape(text: string): boolean {
  *
  * @param above the text that this one was decoded from; positions then refer to the original of that one.
  */
-export function unescaped(text: string, above?: Unescaped): Unescaped | undefined {
+export function unescaped(text: string, above?: DecodedText): DecodedText | undefined {
   if (!mayEscape(text)) return undefined
   // No escape is shorter than the character it encodes.
   const writer: Writer = { units: new Uint16Array(text.length), places: new Uint32Array(text.length), length: 0 }
@@ -45,7 +40,7 @@ export function unescaped(text: string, above?: Unescaped): Unescaped | undefine
     const place = index < length ? (places[index] ?? 0) : text.length
     return above ? above.placeOf(place) : place
   }
-  return { text: textOf(units.subarray(0, length)), placeOf }
+  return { text: textOf(units.subarray(0, length)), placeOf, endOf: placeOf }
 }
 
 /** Not decoded: half of a surrogate pair stays as it is. */

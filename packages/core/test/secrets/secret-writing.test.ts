@@ -128,6 +128,11 @@ const writings: Readonly<Record<string, (text: string) => string>> = {
   'hexadecimal in capitals': (text) => pairs(text).join('').toUpperCase(),
   'hexadecimal with colons': (text) => pairs(text).join(':'),
   'hexadecimal with colons in capitals': (text) => pairs(text).join(':').toUpperCase(),
+  'base64 on lines of 8 characters': (text) => base64(`${text}???`).replaceAll(/.{8}/g, '$&\n'),
+  'base64 on lines with indentation': (text) => base64(`${text}???`).replaceAll(/.{8}/g, '$&\r\n\t  '),
+  'base64 on lines in JSON': (text) => JSON.stringify(base64(`${text}???`).replaceAll(/.{8}/g, '$&\n')),
+  'hexadecimal on lines': (text) => pairs(text).join('').replaceAll(/.{10}/g, '$&\n'),
+  'on lines': (text) => text.replaceAll(/.{4}/gs, '$&\n'),
   'base64 in JSON': (text) => base64(`${text}???`).replaceAll('/', String.raw`\/`),
   'base64 of JSON': (text) => base64(JSON.stringify({ password: text })),
   'base64 with a percent for its end': (text) => encodeURIComponent(base64(text)),
@@ -169,6 +174,18 @@ describe('the scrubber finds a secret in common encodings', () => {
       { numRuns: full ? 2_000 : 60 },
     )
   })
+})
+
+test('a secret of several lines is found with any indentation', () => {
+  const key = '-----BEGIN KEY-----\nabcdefgh\nijklmnop\n-----END KEY-----\n'
+  const one = knowing(key)
+  expect(one.scrub(`key: |\n    ${key.replaceAll('\n', '\n    ')}next: 1`)).toBe(`key: |\n    ${shown}\n    next: 1`)
+  expect(one.scrub(`a\n${key}b`)).toBe(`a\n${shown}b`)
+})
+
+test('a line end beside a secret stays', () => {
+  expect(knowing().scrub(`a\n${secret}\n  b`)).toBe(`a\n${shown}\n  b`)
+  expect(knowing().scrub(`a\nhun\nter2/+é"x&<\n  b`)).toBe(`a\n${shown}\n  b`)
 })
 
 test('text without a secret stays unchanged, whatever escapes it has', () => {
@@ -254,7 +271,7 @@ describe('bytes with text in them', () => {
 
 test('a hostile text of one megabyte costs one scan', () => {
   const one = knowing()
-  for (const part of ['\\', '%', '&', '\\u{', '&#', '&a', '%25', '\\\\u005c', 'hunter2', '⟦', '&amp;']) {
+  for (const part of ['\\', '%', '&', '\\u{', '&#', '&a', '%25', '\\\\u005c', 'hunter2', '⟦', '&amp;', '\n', 'hun\n']) {
     const text = part.repeat(1_000_000 / part.length)
     expect(one.scrub(text)).toBe(text)
   }
