@@ -103,8 +103,16 @@ function moreConfidential(a: Confidentiality, b: Confidentiality): Confidentiali
 }
 
 function isSubset(a: readonly string[], b: readonly string[]): boolean {
-  for (const item of a) if (!b.includes(item)) return false
+  const isIn = memberOf(b)
+  for (const item of a) if (!isIn(item)) return false
   return true
+}
+
+/** A label from outside may name any number of readers. */
+function memberOf(list: readonly string[]): (item: string) => boolean {
+  if (list.length <= maxSources) return (item) => list.includes(item)
+  const all = new Set(list)
+  return (item) => all.has(item)
 }
 
 function intersect(a?: readonly string[], b?: readonly string[]): readonly string[] | undefined {
@@ -112,7 +120,7 @@ function intersect(a?: readonly string[], b?: readonly string[]): readonly strin
     const one = a ?? b
     return one && [...new Set(one)].toSorted()
   }
-  return [...new Set(a.filter((reader) => b.includes(reader)))].toSorted()
+  return [...new Set(a.filter(memberOf(b)))].toSorted()
 }
 
 function unite(a: readonly string[], b: readonly string[]): readonly string[] {
@@ -130,18 +138,26 @@ function unite(a: readonly string[], b: readonly string[]): readonly string[] {
 export function fillLabel(init: LabelInit | undefined, defaults: Label): Label {
   if (!init) return defaults
   if (init === trustedLabel && defaults.readers === undefined) return trustedLabel
-  if (isLabel(init) && (init.readers ?? defaults.readers) === init.readers) return init
   // A misspelt word may have been meant to keep a secret.
-  if (Object.keys(init).some((key) => !Object.hasOwn(labelKeys, key))) return strictest
-  const { integrity = defaults.integrity, confidentiality = defaults.confidentiality } = init
-  const readers = init.readers ?? defaults.readers
-  const sources = init.sources ?? defaults.sources
+  if (!isRecord(init) || hasUnknownKey(init)) return strictest
+  const {
+    integrity = defaults.integrity,
+    confidentiality = defaults.confidentiality,
+    readers = defaults.readers,
+    sources = defaults.sources,
+  }: LabelInit = init
+  if (readers === init.readers && isLabel(init)) return init
   return {
     integrity: integrity === 'trusted' ? integrity : 'untrusted',
     confidentiality: confidentialities.includes(confidentiality) ? confidentiality : 'secret',
     ...(readers !== undefined && { readers: isNames(readers) ? readers : [] }),
     sources: isNames(sources) ? sources : ['*'],
   }
+}
+
+function hasUnknownKey(init: LabelInit): boolean {
+  for (const key in init) if (!Object.hasOwn(labelKeys, key)) return true
+  return false
 }
 
 const strictest: Label = Object.freeze({

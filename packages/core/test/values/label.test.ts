@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 
 import { label } from '../arbitrary.ts'
 
+const strictest: Label = { integrity: 'untrusted', confidentiality: 'secret', readers: [], sources: ['*'] }
 const ranks = ['public', 'internal', 'secret'] as const
 
 describe('the join of labels is a semilattice', () => {
@@ -114,6 +115,15 @@ describe('a join', () => {
   })
 })
 
+test('labels with tens of thousands of readers are joined in a moment', () => {
+  const readers = (end: string) => Array.from({ length: 30_000 }, (_, n) => `${n}${end}`).toSorted()
+  const start = performance.now()
+  const [ann, ben] = [readers('a'), readers('b')]
+  expect(joinLabels({ ...trustedLabel, readers: ann }, { ...trustedLabel, readers: [...ann] }).readers).toEqual(ann)
+  expect(joinLabels({ ...trustedLabel, readers: ann }, { ...trustedLabel, readers: ben }).readers).toEqual([])
+  expect(performance.now() - start).toBeLessThan(3_000)
+})
+
 describe('a partial label', () => {
   test('takes missing fields from the defaults', () => {
     expect(fillLabel(undefined, trustedLabel)).toBe(trustedLabel)
@@ -132,12 +142,25 @@ describe('a partial label', () => {
 
   test('fails closed: an invalid value counts as the strictest', () => {
     const odd: unknown = { integrity: 'sure', confidentiality: 'open', readers: 'all', sources: [1] }
-    expect(fillLabel(odd as Label, trustedLabel)).toEqual({
-      integrity: 'untrusted',
-      confidentiality: 'secret',
-      readers: [],
-      sources: ['*'],
-    })
+    expect(fillLabel(odd as Label, trustedLabel)).toEqual(strictest)
+  })
+
+  test('with a misspelt field is the strictest, also if it is complete', () => {
+    const misspelt: unknown = { ...trustedLabel, reader: ['ann'] }
+    expect(fillLabel(misspelt as Label, trustedLabel)).toEqual(strictest)
+  })
+
+  test.each<[string, unknown]>([
+    ['a number', 5],
+    ['a list', []],
+    ['a text', 'secret'],
+  ])('that is %s is the strictest', (_, odd) => {
+    expect(fillLabel(odd as Label, trustedLabel)).toEqual(strictest)
+  })
+
+  test('takes null for an invalid value, not for a missing one', () => {
+    const odd: unknown = { integrity: null, confidentiality: null, readers: null, sources: null }
+    expect(fillLabel(odd as Label, trustedLabel)).toEqual(strictest)
   })
 
   test('stays the same object if it is complete', () => {
