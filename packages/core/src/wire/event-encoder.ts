@@ -154,5 +154,11 @@ function without(fields: Fields, same: readonly string[]): Fields {
 /** Whether two JSON values are equal, with their keys in the same order. */
 function isSame(known: unknown, value: unknown): boolean {
   if (known === undefined || value === undefined) return false
-  return known === value || JSON.stringify(known) === JSON.stringify(value)
+  if (known === value) return true
+  try {
+    return JSON.stringify(known) === JSON.stringify(value)
+  } catch {
+    // The deltas of a call may spell JSON that is nested deeper than it can be written.
+    return false
+  }
 }

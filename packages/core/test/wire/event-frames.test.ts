@@ -142,6 +142,18 @@ describe('the frames of a stream', () => {
     expect(decoder.complete(JSON.parse(data))).toEqual(complete)
   })
 
+  it('keep a call whose deltas spell JSON that is too deep to be written', () => {
+    const delta = `{"x":${'['.repeat(50_000)}${']'.repeat(50_000)}}`
+    const place = { id: 's:1.1', runId: 'r', step: 1, agent: 'a', parents: [], at: 1, seq: 1 }
+    const call = { ...place, messageId: 'm', attempt: 1, callId: 'c', toolName: 't', index: 0 }
+    const events: AgentEvent[] = [
+      { ...call, type: 'tool.call.start' },
+      { ...call, type: 'tool.call.delta', delta },
+      { ...call, type: 'tool.call.end', input: delta },
+    ]
+    expect(through(events.map((event) => ({ event, log: 's' }))).events).toStrictEqual(numbered(events))
+  })
+
   it('are rejected without the frames that they refer to', () => {
     const decoder = createEventDecoder()
     const alone = { event: 'text.delta', data: { run: 1, ms: 0, delta: 'x' } }
