@@ -168,3 +168,31 @@ describe('scrubError returns a copy without the secret if it is', () => {
   const leaks = (text: string): boolean =>
     [secret, JSON.stringify(secret).slice(1, -1), inspect(secret).slice(1, -1)].some((one) => text.includes(one))
 })
+
+describe('scrubError returns an error for a thrown value that cannot be read', () => {
+  const revoked = (): unknown => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    return proxy
+  }
+  const throwing = {
+    key: secret,
+    get field() {
+      throw new Error('from the getter')
+    },
+  }
+  test.each<[string, unknown]>([
+    ['a revoked proxy', revoked()],
+    ['an object with a getter that throws', throwing],
+  ])('%s', (_, thrown) => {
+    expect(scrubError(scrubber(), thrown)).toMatchObject({ message: 'A value that cannot be read was thrown.' })
+  })
+
+  test('an error that is its own cause', () => {
+    const error = new ProvostError('odd', `see ${secret}`)
+    error.cause = error
+    const scrubbed = scrubError(scrubber(), error)
+    expect(scrubbed).toMatchObject({ code: 'odd', message: `see ${shown}` })
+    expect(inspect(scrubbed, { depth: 1000, showHidden: true })).not.toContain(secret)
+  })
+})
