@@ -86,7 +86,15 @@ export function fromErrorInfo(info: ErrorInfo, cause?: unknown): ProvostError {
  * @throws ProvostError `unhandled-case`, for data of an unknown kind at run time.
  */
 export function assertNever(value: never): never {
-  throw new ProvostError('unhandled-case', `Nothing handles ${JSON.stringify(value)}.`, {
+  throw new ProvostError('unhandled-case', `Nothing handles ${caseOf(value)}.`, {
     hint: 'The data comes from a newer version: update Provost.',
   })
+}
+
+/** Returns what names an unknown case. Its other fields may have secrets. */
+function caseOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(String(value).slice(0, 100))
+  const names = ['type', 'kind', 'op'].map((field) => [field, Reflect.get(value, field)] as const)
+  const texts = names.filter((name): name is [string, string] => typeof name[1] === 'string')
+  return JSON.stringify(Object.fromEntries(texts.map(([field, name]) => [field, name.slice(0, 100)])))
 }

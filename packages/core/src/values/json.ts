@@ -44,8 +44,11 @@ export function toJson(value: unknown): Json {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null
   if (value === undefined) return null
   let text: string | undefined
+  let copy: Json = null
   try {
     text = JSON.stringify(value)
+    // An own key of this name is harmless here, but not to code that merges the value later.
+    if (text !== undefined) copy = text.includes('"__proto__"') ? JSON.parse(text, withoutPrototype) : JSON.parse(text)
   } catch (cause) {
     throw new ProvostError('not-json', `A value cannot be written as JSON: ${reasonOf(cause)}.`, {
       hint: 'Return plain data: no cycles, no BigInt.',
@@ -56,8 +59,6 @@ export function toJson(value: unknown): Json {
     throw new ProvostError('not-json', `A ${typeof value} cannot be written as JSON.`, {
       hint: 'Return plain data instead.',
     })
-  // An own key of this name is harmless here, but not to code that merges the value later.
-  const copy: Json = text.includes('"__proto__"') ? JSON.parse(text, withoutPrototype) : JSON.parse(text)
   // A short text cannot be deeply nested.
   if (text.length > 2 * deepest && isDeeper(copy, deepest))
     throw new ProvostError('not-json', `A value is nested deeper than ${deepest} levels.`, {

@@ -83,3 +83,12 @@ test('assertNever throws for data of a newer version', () => {
     expect.objectContaining({ code: 'unhandled-case', message: expect.stringContaining('later') }),
   )
 })
+
+test('assertNever names an unknown case without its content, which may have secrets', () => {
+  const deep: unknown = JSON.parse('['.repeat(50_000) + ']'.repeat(50_000))
+  for (const unknown of [{ type: 'later', text: 'canary', op: 'new' }, deep, 10n, `canary${'x'.repeat(1_000)}`]) {
+    expect(() => assertNever(unknown as never)).toThrow(expect.objectContaining({ code: 'unhandled-case' }))
+  }
+  const entry: unknown = { type: 'later', op: 'new', text: 'canary' }
+  expect(() => assertNever(entry as never)).toThrow('Nothing handles {"type":"later","op":"new"}.')
+})

@@ -49,6 +49,8 @@ describe('toJson', () => {
   test.for<[string, unknown, RegExp]>([
     ['a cycle', cycle, /circular/i],
     ['lists nested too deeply', nested(1001, (inner) => [inner]), /deeper than 1000/],
+    // JSON.stringify writes so many levels, and a reviver does not read them.
+    ['prototype keys nested too deeply', nested(3000, (inner) => [inner, JSON.parse('{"__proto__":1}')]), /stack size/],
     ['objects nested too deeply', nested(1001, (inner) => ({ a: 1, inner })), /deeper than 1000/],
     ['a BigInt', 1n, /BigInt/],
     ['a BigInt inside', { n: 1n }, /BigInt/],
