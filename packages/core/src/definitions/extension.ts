@@ -102,8 +102,8 @@ const movedKeys = Object.fromEntries(Object.keys(hookNames).map((hook) => [hook,
  * Returns the extension, checked and frozen. To use an app value, write `defineExtension<App>({ … })`, or annotate the
  * `ctx` of the first hook that takes one as `HookContext<App>`.
  *
- * @throws ProvostError `unknown-option`; `invalid-extension` for an unknown hook, a hook that is not a function, an
- *   unknown scope, or an observer with more than the hook `event`.
+ * @throws ProvostError `unknown-option`; `invalid-extension` for a missing name, an unknown hook, a hook that is not a
+ *   function, an unknown scope, or an observer with more than the hook `event`.
  *
  * @example
  * const timing = defineExtension({ name: 'timing', hooks: {
@@ -124,6 +124,9 @@ export function defineExtension<App = unknown>(options: ExtensionOptions<App>): 
     watches,
     hooks = {},
   } = options
+  if (typeof name !== 'string' || name === '') {
+    throw new ProvostError('invalid-extension', 'An extension has no name.', { hint: "Give name: 'audit'." })
+  }
   if (scope !== 'agent' && scope !== 'tree') {
     throw new ProvostError('invalid-extension', `Extension ${name} has an unknown scope: ${JSON.stringify(scope)}.`, {
       hint: "Give 'agent' or 'tree'.",
@@ -140,7 +143,7 @@ export function defineExtension<App = unknown>(options: ExtensionOptions<App>): 
       },
     )
   }
-  return {
+  return Object.freeze({
     name,
     scope,
     ...(observer && { observer }),
@@ -151,7 +154,7 @@ export function defineExtension<App = unknown>(options: ExtensionOptions<App>): 
     ...(init && { init }),
     ...(watches && { watches }),
     hooks,
-  }
+  })
 }
 
 /** Rejects unknown hooks: a policy on a misspelt hook would govern nothing. */

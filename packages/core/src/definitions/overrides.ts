@@ -76,7 +76,7 @@ export function checkForkOffers(offers: unknown, where: string): void {
 
 function entriesOf(given: unknown, name: string, where: string): readonly (readonly [string, unknown])[] {
   if (given === undefined) return []
-  if (isRecord(given) && !Array.isArray(given)) return Object.entries(given)
+  if (isRecord(given)) return Object.entries(given)
   throw new ProvostError('invalid-option', `"${name}" in ${where} is not an object.`, {
     hint: `Write ${name}: { name: … }.`,
   })

@@ -50,7 +50,7 @@ export interface PendingWork {
   readonly inputs: readonly PendingInput[]
 }
 
-/** Whether nothing is pending. */
+/** The pending work of a run that waits for nothing. */
 export const noPendingWork: PendingWork = Object.freeze({
   approvals: Object.freeze([]),
   remoteCalls: Object.freeze([]),
