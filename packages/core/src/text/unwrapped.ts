@@ -1,4 +1,4 @@
-import { lazily } from '../definitions/lazily.ts'
+import { lazily } from '../values/lazily.ts'
 import type { DecodedText } from './decoded-text.ts'
 
 const lineEnds = /[\r\n][\r\n\t ]*/g
