@@ -21,6 +21,8 @@ export { judgeAgent } from './children/judge-agent.ts'
 export { decisionsOf } from './definition/known-options.ts'
 /** Returns the check of an option whose `kind` selects further options. */
 export { ofKind } from './definition/option-checks.ts'
+/** Returns an input as JSON that identifies it. */
+export { inputJson } from './messages/input-json.ts'
 /** Returns the messages of an input, checked and labelled. */
 export { messagesOf } from './messages/read-input.ts'
 /** Return the usage and the cost of several runs. */

@@ -1,7 +1,6 @@
 import type { Agent, AgentOptions } from '@provost/agent'
-import { checkFanOut, resolvedAgentOf, runStandalone } from '@provost/agent/internal'
+import { checkFanOut, inputJson, resolvedAgentOf, runStandalone } from '@provost/agent/internal'
 import type { FanOut, FanOutResult, SessionStore } from '@provost/core'
-import { toJson } from '@provost/core'
 
 import type { TeamOptions } from './team-options.ts'
 import { teamKeys } from './team-options.ts'
@@ -50,15 +49,16 @@ async function inRunOf<T>(
   options: FanOutOptions<T> & { readonly store?: SessionStore },
 ): Promise<FanOutResult<T>> {
   const { children, mergeStrategy, perBudget, maxConcurrentChildren = 4, where, session, ...team } = options
-  const same = children.map((child) =>
-    'agent' in child ? [child.key ?? '', child.agent.name, toJson(child.input)] : [child.agentId],
-  )
+  const same = () =>
+    children.map((child) =>
+      'agent' in child ? [child.key ?? '', child.agent.name, inputJson(child.input)] : [child.agentId],
+    )
   return runStandalone(
     {
       ...team,
       name: 'fan_out',
       agent,
-      within: session && { session, same },
+      within: session && { session, same: same() },
       hasEffects: true,
       maxParallelTools: maxConcurrentChildren,
     },

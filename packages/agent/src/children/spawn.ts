@@ -3,7 +3,6 @@ import type {
   FilterDescriptor,
   Grant,
   Input,
-  Json,
   Label,
   LentSecrets,
   RunResult,
@@ -23,6 +22,7 @@ import type { ContextBoundary, ContextTransfer } from '../handoff/context-bounda
 import { filterForTransfer, inputFor, resultBack } from '../handoff/context-boundary.ts'
 import { applyEntries, logSnapshot, readLog } from '../log/log-snapshot.ts'
 import { childLog, partSession } from '../messages/child-message.ts'
+import { inputJson } from '../messages/input-json.ts'
 import { messagesOf } from '../messages/read-input.ts'
 import { maxCompositeDepth, depthOf, diverged, keyOf, tooDeep } from '../operations/operation-key.ts'
 import { compositeStateOf } from '../reducers/composite-reducer.ts'
@@ -90,7 +90,7 @@ export function createSpawner(ctx: RunContext, call: CallState, host: SpawnHost)
     const grant = asked && checkGrant(asked)
     // Validated here, so that the composite receives the error of an invalid input.
     messagesOf(input, positionId(id, 0, 'message', 'input'), own)
-    const what = [own.name, ctx.secrets.scrubber.tokenise(hashedInput(input)), toJson(grant ?? null)]
+    const what = [own.name, ctx.secrets.scrubber.tokenise(inputJson(input)), toJson(grant ?? null)]
     const same = hashJson(filter ? [...what, toJson(filter)] : what)
     const known = ctx.state.run?.children.get(id)
     const before = made.get(id)?.same ?? known?.inputHash
@@ -218,12 +218,6 @@ export function createSpawner(ctx: RunContext, call: CallState, host: SpawnHost)
       return joined ? spentIn(joined) : (ctx.children.get(`${callId}/${keyOf(key, ctx)}`)?.spent() ?? noSpending)
     },
   }
-}
-
-/** Returns an input as it is hashed: without purposes, which logs of earlier releases do not state. */
-function hashedInput(input: Input): Json {
-  const isStated = typeof input !== 'string' && input.some((item) => 'purpose' in item)
-  return toJson(isStated ? input.map((item) => ({ ...item, purpose: undefined })) : input)
 }
 
 /** Returns the result of a child that has ended, from its log. */
