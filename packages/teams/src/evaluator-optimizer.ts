@@ -1,4 +1,12 @@
-import { judgeAgent, messagesOf, resolvedAgentOf, runStandalone, sumCost, sumUsage } from '@provost/agent/internal'
+import {
+  inputJson,
+  judgeAgent,
+  messagesOf,
+  resolvedAgentOf,
+  runStandalone,
+  sumCost,
+  sumUsage,
+} from '@provost/agent/internal'
 import type { CompositeContext, Input, RunResult, SchemaIssue, UsageReport } from '@provost/core'
 import { lazily, ProvostError, isRecord, parseWith, textOf, toJson } from '@provost/core'
 import { z } from 'zod'
@@ -34,21 +42,16 @@ export interface Optimized<Out> {
 export async function evaluatorOptimizer<Out>(options: EvaluatorOptimizerOptions<Out>): Promise<Optimized<Out>> {
   checkEvaluating(options)
   const { generator, input, evaluator, maxIterations = 3, within, session, store, ...team } = options
-  if (!(Number.isInteger(maxIterations) && maxIterations >= 1)) {
-    throw new ProvostError('invalid-option', `maxIterations is ${maxIterations}.`, {
-      hint: 'Pass an integer of at least 1.',
-    })
-  }
   if (within) return improve(within, options, maxIterations)
   const { options: agent, store: own } = resolvedAgentOf(generator)
-  const same = [generator.name, toJson(input), evaluator.kind, maxIterations]
+  const same = () => [generator.name, inputJson(input), evaluator.kind, maxIterations]
   return runStandalone(
     {
       ...team,
       name: 'evaluator_optimizer',
       agent: { name: 'evaluator_optimizer', model: agent.model, ...(agent.prices && { prices: agent.prices }) },
       store: store ?? (session ? own : undefined),
-      within: session && { session, same },
+      within: session && { session, same: same() },
       hasEffects: true,
     },
     (ctx) => improve(ctx, options, maxIterations),
@@ -161,11 +164,14 @@ function readVerdict(value: unknown): EvaluatorVerdict {
   }
 }
 
-/** Returns the task with the last output and the feedback. The first iteration has validated the task. */
+/** Returns the task with its files, the last output and the feedback. The first iteration has validated the task. */
 function nextInput(input: Input, output: unknown, feedback: string, agent: string): Input {
   const made = typeof output === 'string' ? output : JSON.stringify(toJson(output))
-  const task = messagesOf(input, 'task', { name: agent, allowSystemMessages: true, store: {} }).map(textOf).join('\n\n')
-  return `${task}\n\nYour last answer, as JSON:\n${JSON.stringify(made)}\n\nDo better: ${feedback}\nAnswer with the whole again, not with changes.`
+  const messages = messagesOf(input, 'task', { name: agent, allowSystemMessages: true, store: {} })
+  const task = messages.map(textOf).join('\n\n')
+  const text = `${task}\n\nYour last answer, as JSON:\n${JSON.stringify(made)}\n\nDo better: ${feedback}\nAnswer with the whole again, not with changes.`
+  const files = messages.flatMap(({ content }) => content.filter(({ type }) => type === 'file'))
+  return files.length === 0 ? text : [{ type: 'text', text }, ...files]
 }
 
 function spending(results: readonly RunResult<unknown>[]): { readonly usage: UsageReport; readonly cost?: number } {

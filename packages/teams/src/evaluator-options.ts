@@ -3,14 +3,14 @@ import type {
   CheckedKeys,
   CompositeContext,
   Input,
-  KnownKeys,
   MaybePromise,
   ModelSpec,
+  OptionCheck,
   SessionStore,
   Spawnable,
   StandardSchemaV1,
 } from '@provost/core'
-import { ProvostError, checkOptions } from '@provost/core'
+import { ProvostError, checkArguments, checkOptions, isStandardSchema } from '@provost/core'
 
 import type { TeamOptions } from './team-options.ts'
 import { teamKeys } from './team-options.ts'
@@ -58,27 +58,37 @@ export interface EvaluatorOptimizerOptions<Out> extends TeamOptions {
   readonly store?: SessionStore | undefined
 }
 
+const where = 'evaluatorOptimizer'
+
 const evaluatorKeys = {
-  'free-form': { kind: true, evaluate: true },
-  schema: { kind: true, schema: true },
-  'llm-judge': { kind: true, judge: true, criteria: true, threshold: true },
+  'free-form': {
+    kind: true,
+    evaluate: must((value) => typeof value === 'function', 'Give a function that returns { accepted, feedback }.'),
+  },
+  schema: { kind: true, schema: must(isStandardSchema, 'Give a Standard Schema, such as one of zod.') },
+  'llm-judge': {
+    kind: true,
+    judge: (value) => checkJudge(value, where),
+    criteria: must((value) => typeof value === 'string', 'Say in a text what counts.'),
+    threshold: must(isShare, 'Give a score from 0 to 1.'),
+  },
 } satisfies {
-  readonly [K in Evaluator<unknown>['kind']]: KnownKeys<Extract<Evaluator<unknown>, { readonly kind: K }>>
+  readonly [K in Evaluator<unknown>['kind']]: CheckedKeys<Extract<Evaluator<unknown>, { readonly kind: K }>>
 }
 
 const optionKeys = {
   generator: true,
   input: true,
   evaluator: ofKind(evaluatorKeys),
-  maxIterations: true,
+  maxIterations: must((value) => value === undefined || isCount(value), 'Give an integer of at least 1.'),
   within: true,
   ...teamKeys,
   store: true,
 } satisfies CheckedKeys<EvaluatorOptimizerOptions<unknown>>
 
-/** @throws ProvostError `unknown-option`, `invalid-option`, `invalid-model` */
+/** @throws ProvostError `invalid-argument`, `unknown-option`, `invalid-option`, `invalid-model` */
 export function checkEvaluating<Out>(options: EvaluatorOptimizerOptions<Out>): void {
-  const where = 'evaluatorOptimizer'
+  checkArguments(where, [options], ['object'])
   checkOptions(options, optionKeys, where, {
     optimizer: 'Name it "generator".',
     agent: 'Name it "generator".',
@@ -86,12 +96,20 @@ export function checkEvaluating<Out>(options: EvaluatorOptimizerOptions<Out>): v
     maxRounds: 'Name it "maxIterations".',
     maxSteps: 'Name it "maxIterations".',
   })
-  const { evaluator } = options
-  if (evaluator.kind !== 'llm-judge') return
-  checkJudge(evaluator.judge, where)
-  const { threshold } = evaluator
-  if (threshold === undefined || (typeof threshold === 'number' && threshold >= 0 && threshold <= 1)) return
-  throw new ProvostError('invalid-option', `The option threshold of ${where} is ${String(threshold)}.`, {
-    hint: 'Give a score from 0 to 1.',
-  })
+}
+
+function must(isValid: (value: unknown) => boolean, hint: string): OptionCheck {
+  return (value, name, of) => {
+    if (isValid(value)) return
+    const shown = typeof value === 'number' ? String(value) : `of type ${typeof value}`
+    throw new ProvostError('invalid-option', `The option ${name} of ${of} is ${shown}.`, { hint })
+  }
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1
+}
+
+function isShare(value: unknown): boolean {
+  return value === undefined || (typeof value === 'number' && value >= 0 && value <= 1)
 }

@@ -90,9 +90,9 @@ export function planAndExecute(options: PlanAndExecuteOptions = {}): Orchestrato
   checkOptions(options, optionKeys, 'planAndExecute')
   const { planner, maxReplans = 2 } = options
   if (planner !== undefined) checkModel(planner, 'planAndExecute')
-  if (!(maxReplans >= 0)) {
+  if (!(Number.isInteger(maxReplans) && maxReplans >= 0)) {
     throw new ProvostError('invalid-agent', `planAndExecute() has maxReplans: ${maxReplans}.`, {
-      hint: 'Give a number from 0.',
+      hint: 'Give an integer of at least 0.',
     })
   }
 
