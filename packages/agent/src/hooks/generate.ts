@@ -85,7 +85,16 @@ async function generated(
     const { id, step } = ctx
     const opId = positionId(id, step, `generating/${by.name}`, `${nth}.${attempt}`)
     const settings = await admitted(opId, attempt)
-    const op = { kind: 'model', id: opId, parent: `${id}/${step}`, step, model: name, attempt, settings } as const
+    const op = {
+      kind: 'model',
+      id: opId,
+      parent: `${id}/${step}`,
+      step,
+      model: name,
+      attempt,
+      settings,
+      label,
+    } as const
     let answer: ModelAnswer
     try {
       answer = await aroundModel(ctx, { ...op, purpose: 'generated' }, () => call(settings), by)

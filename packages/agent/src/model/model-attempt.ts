@@ -99,6 +99,7 @@ export async function attemptModel(
     model: name,
     attempt: ctx.attempt,
     settings: request.settings,
+    label: sent,
   }
   const given = await aroundModel(ctx, op, call)
   if (over) throw over

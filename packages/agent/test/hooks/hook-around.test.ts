@@ -78,6 +78,7 @@ describe('around is around', () => {
         model: 'scripted/scripted-model',
         attempt: 1,
         settings: {},
+        label: expect.objectContaining({ integrity: 'trusted', confidentiality: 'internal' }),
         outcome: { usage: expect.objectContaining({ estimated: true }), finishReason: 'tool-calls' },
       },
       {
@@ -97,6 +98,7 @@ describe('around is around', () => {
         model: 'scripted/scripted-model',
         attempt: 1,
         settings: {},
+        label: expect.objectContaining({ integrity: 'untrusted', sources: ['echo'] }),
         outcome: { usage: expect.objectContaining({ estimated: true }), finishReason: 'stop' },
       },
     ])

@@ -1,6 +1,7 @@
 import type { ModelSettings } from '../messages/model.ts'
 import type { ErrorClass, FinishReason, Usage } from '../messages/usage.ts'
 import type { Effect, ToolInfo } from '../tools/tool-info.ts'
+import type { Label } from '../values/label.ts'
 
 /** The result of a model call. */
 export interface ModelOutcome {
@@ -31,6 +32,8 @@ export type TimedOperation = { readonly id: string; readonly parent?: string } &
       readonly model: string
       readonly attempt: number
       readonly settings: ModelSettings
+      /** The joined label of everything in the request. */
+      readonly label: Label
       /** Made by a hook with `ctx.generate`: not part of the conversation. */
       readonly purpose?: 'generated'
       /** Present once `next()` has resolved. */

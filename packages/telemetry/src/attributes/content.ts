@@ -15,8 +15,8 @@ export interface Recorder {
   json(value: unknown): string
   /** Prepares messages in the form of the conventions. A secret message is replaced by a marker. */
   messages(messages: readonly Message[]): string
-  /** Prepares the arguments or the result of a tool, if its label permits. */
-  labelled(label: Label, value: unknown): string
+  /** Prepares a value that may be secret: the arguments or the result of a tool. */
+  value(value: unknown, secret: boolean): string
 }
 
 /** Replaces what may not leave the process. */
@@ -59,8 +59,7 @@ export function createRecorder(
     text: (text) => clean(text, limit),
     json,
     messages: (messages) => json(messages.map(wireMessage)),
-    labelled: (label, value) =>
-      isSecret(label) ? withheld : typeof value === 'string' ? clean(value, limit) : json(value),
+    value: (value, secret) => (secret ? withheld : typeof value === 'string' ? clean(value, limit) : json(value)),
   }
 }
 

@@ -2,6 +2,7 @@ import type { Attributes, Context, Span } from '@opentelemetry/api'
 import { context, SpanKind } from '@opentelemetry/api'
 import type { Message, ModelOutcome, TimedOperationOf } from '@provost/core'
 
+import { isSecret } from '../attributes/content.ts'
 import { splitModel } from '../attributes/provider-name.ts'
 import { attr, costNames, own } from '../attributes/semconv.ts'
 import type { Instruments } from './instruments.ts'
@@ -29,7 +30,6 @@ export interface ChatSpan {
  * Opens the span of a model call.
  *
  * @param given attributes of the run and of this call.
- * @param mayTell whether the provider's error message may be recorded.
  * @param waits whether the span stays open for the message that the call produces.
  */
 export function openChat(
@@ -37,7 +37,6 @@ export function openChat(
   op: TimedOperationOf<'model'>,
   parent: Context,
   given: Attributes,
-  mayTell: () => boolean,
   waits: boolean,
 ): ChatSpan {
   const { provider, model } = splitModel(record.name(op.model))
@@ -95,7 +94,7 @@ export function openChat(
     if (usage.reasoningTokens !== undefined) answer[attr.reasoning] = usage.reasoningTokens
     if (cost !== undefined) for (const name of [own.cost, ...costNames]) answer[name] = cost
     at.setAttributes(answer)
-    return fault && fail(at, record, { code: fault.class, message: fault.message }, mayTell())
+    return fault && fail(at, record, { code: fault.class, message: fault.message }, !isSecret(op.label))
   }
 
   return {

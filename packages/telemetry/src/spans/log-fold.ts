@@ -15,14 +15,16 @@ export const waitsSince: Fold<KeyedList<number> | undefined> = {
   apply: (before, entry) => (entry.type === 'wait' ? { key: entry.token, value: entry.at, before } : before),
 }
 
-/** Calls whose results have secret fields in a result that is not secret as a whole, latest first. */
-export const secretFields: Fold<KeyedList<true> | undefined> = {
-  key: 'provost.telemetry.secret-fields',
-  initial: undefined,
-  apply(before, entry) {
-    if (entry.type !== 'call' || entry.op !== 'settled' || !entry.fields) return before
-    const secret = Object.values(entry.fields).some(({ confidentiality }) => confidentiality === 'secret')
-    return secret ? { key: entry.callId, value: true, before } : before
+/** Whether a call of the current step has a secret result, as a whole or in a field. The view shows it after the step. */
+export const hasSecretResult: Fold<boolean> = {
+  key: 'provost.telemetry.secret-result',
+  initial: false,
+  apply(has, entry) {
+    if (entry.type === 'message' && entry.via === 'model') return false
+    if (has || entry.type !== 'call' || entry.op !== 'settled') return has
+    const { label, fields = {}, output } = entry
+    const parts = output.type === 'content' ? output.value.flatMap((part) => part.label ?? []) : []
+    return [label, ...Object.values(fields), ...parts].some(({ confidentiality }) => confidentiality === 'secret')
   },
 }
 

@@ -2,21 +2,15 @@ import type { Span } from '@opentelemetry/api'
 import type { AgentEvent, EffectStatus, EventOf, HookContext, Json, Message } from '@provost/core'
 import { assertNever, isRecord } from '@provost/core'
 
-import { codeOf, outputValue, withheld } from '../attributes/content.ts'
+import { codeOf, isSecret, outputValue, withheld } from '../attributes/content.ts'
 import { attr, own } from '../attributes/semconv.ts'
-import { secretFields, latestOf } from './log-fold.ts'
 import { isTraced } from './observed-events.ts'
 import type { SpanAttributes } from './open-span.ts'
 import { fail, mark, present } from './open-span.ts'
 import type { TracedRun } from './run-trace.ts'
 
 /** Applies an event to the trace of its run. */
-export function traceEvent(
-  run: TracedRun,
-  event: AgentEvent,
-  ctx: HookContext,
-  mayTell: (ctx: HookContext) => boolean,
-): void {
+export function traceEvent(run: TracedRun, event: AgentEvent, ctx: HookContext): void {
   if (!isTraced(event)) return
   const { record, meters } = run.parts
   const here = run.current()
@@ -44,13 +38,14 @@ export function traceEvent(
           for (const span of new Set([here, run.root]))
             span.setAttribute(attr.outputMessages, record.messages([answer]))
       }
-      return run.close(event)
+      return run.close(event, ctx)
     }
     case 'agent.error':
       return mark(here, 'provost.error', {
         'provost.error.source': `${event.source.kind} ${record.name(event.source.name)}`,
         [attr.errorType]: record.name(codeOf(event.error.code)),
-        'exception.message': record.records('errors') && mayTell(ctx) ? record.text(event.error.message) : undefined,
+        'exception.message':
+          record.records('errors') && !run.isSecret(ctx) ? record.text(event.error.message) : undefined,
       })
     case 'turn.start': {
       meters?.count('turns', { 'provost.turn.trigger': event.trigger })
@@ -70,18 +65,18 @@ export function traceEvent(
       return run.chat(event.messageId)?.chunk()
     case 'message.end': {
       const chat = run.chat(event.messageId)
-      if (!chat) return run.noteMessage(event.message)
+      if (!chat) return run.noteMessage(event.message, ctx)
       if (record.records('messages')) chat.setMessage(event.message)
       return chat.end()
     }
     case 'tool.execute.start': {
       if (!record.records('tools')) return
-      // Arguments are text of the model, so that they carry the labels of what it read.
-      return run.noteArguments(event.callId, record.labelled(ctx.view.label, event.input))
+      // Arguments are text of the model or of a composite, which carries the labels of what it read.
+      return run.noteArguments(event.callId, record.value(event.input, run.isSecret(ctx)))
     }
     case 'tool.execute.end': {
       if (run.isOnly(event.callId)) {
-        if (record.records('messages')) run.noteOutput(outputMessage(event, ctx))
+        if (record.records('messages')) run.noteOutput(outputMessage(run, event, ctx))
         return
       }
       const settled = run.settle(event.callId, {
@@ -100,7 +95,7 @@ export function traceEvent(
     case 'tool.execute.error': {
       const { error } = event
       const effect = present(effectOf(run, event, ctx))
-      if (run.settle(event.callId, { error, effect, mayTell: mayTell(ctx) })) return
+      if (run.settle(event.callId, { error, effect, mayTell: !run.isSecret(ctx) })) return
       run.noteName(event.callId, event.toolName)
       return mark(here, 'provost.tool.refused', {
         ...callOf(run, event),
@@ -109,7 +104,7 @@ export function traceEvent(
       })
     }
     case 'tool.skipped': {
-      run.settle(event.callId, { error: { code: 'skipped', message: event.reason }, mayTell: mayTell(ctx) })
+      run.settle(event.callId, { error: { code: 'skipped', message: event.reason }, mayTell: !run.isSecret(ctx) })
       return mark(here, 'provost.tool.skipped', callOf(run, event))
     }
     case 'tool.uncertain':
@@ -117,7 +112,7 @@ export function traceEvent(
     case 'tool.approval.requested':
       return mark(here, 'provost.approval.requested', {
         ...callOf(run, event),
-        [own.reason]: record.records('tools') && mayTell(ctx) ? record.text(event.reason) : undefined,
+        [own.reason]: record.records('tools') && !run.isSecret(ctx) ? record.text(event.reason) : undefined,
         [own.effect]: event.effect,
         [own.integrity]: event.label.integrity,
         [own.warnings]: event.warnings?.map(({ kind }) => kind),
@@ -225,14 +220,14 @@ export function traceEvent(
     case 'governance.flagged':
     case 'governance.blocked':
     case 'governance.declassified':
-      return governed(run, event, ctx, mayTell)
+      return governed(run, event, ctx)
     case 'progress.written':
       return mark(here, 'provost.progress.written', { 'provost.progress.bytes': event.bytes })
     case 'file.generated':
       return mark(here, 'provost.file.generated', { 'provost.file.media_type': record.name(event.file.mediaType) })
     case 'extension': {
       if (event.name === 'orchestrator') planned(run, event)
-      else recalled(run, event, mayTell(ctx))
+      else recalled(run, event, ctx)
       return
     }
     default:
@@ -266,7 +261,7 @@ function effectOf(
     [own.effectAttempt]: attempt,
     [own.effectBy]: by,
     [own.effectClearedBy]: clearedBy,
-    [own.effectKey]: isShown ? record.labelled(ctx.view.label, key) : undefined,
+    [own.effectKey]: isShown ? record.value(key, run.isSecret(ctx)) : undefined,
   }
 }
 
@@ -290,8 +285,12 @@ function answered(
 }
 
 /** Returns the result of the only call of a run as the message that the run answers. */
-function outputMessage({ callId, output, label, at }: EventOf<'tool.execute.end'>, ctx: HookContext): Message {
-  const value = latestOf(ctx.fold(secretFields), callId) ? withheld : outputValue(output)
+function outputMessage(
+  run: TracedRun,
+  { callId, output, label, at }: EventOf<'tool.execute.end'>,
+  ctx: HookContext,
+): Message {
+  const value = run.isSecret(ctx) ? withheld : outputValue(output)
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return { id: callId, role: 'assistant', content: [{ type: 'text', text }], createdAt: at, label }
 }
@@ -299,15 +298,13 @@ function outputMessage({ callId, output, label, at }: EventOf<'tool.execute.end'
 function outputOf(run: TracedRun, event: EventOf<'tool.execute.end'>, ctx: HookContext): { output?: string } {
   const { record } = run.parts
   if (!record.records('tools')) return {}
-  const hidden = latestOf(ctx.fold(secretFields), event.callId)
-  return { output: hidden ? withheld : record.labelled(event.label, outputValue(event.output)) }
+  return { output: record.value(outputValue(event.output), isSecret(event.label) || run.isSecret(ctx)) }
 }
 
 function governed(
   run: TracedRun,
   event: EventOf<'governance.flagged'> | EventOf<'governance.blocked'> | EventOf<'governance.declassified'>,
   ctx: HookContext,
-  mayTell: (ctx: HookContext) => boolean,
 ): void {
   const { record, meters } = run.parts
   const { type, rule, callId, sources, evidence } = event
@@ -318,7 +315,7 @@ function governed(
     ...known,
     [attr.toolCallId]: callId,
     [own.sources]: sources.slice(0, 32).map((source) => record.name(source)),
-    [own.evidence]: record.records('tools') && mayTell(ctx) ? record.json(evidence) : undefined,
+    [own.evidence]: record.records('tools') && !run.isSecret(ctx) ? record.json(evidence) : undefined,
   })
 }
 
@@ -339,13 +336,13 @@ function handedOff(run: TracedRun, { callId, to, mode, status }: EventOf<'handof
 }
 
 /** Records the recalled items that a memory reports. */
-function recalled(run: TracedRun, event: EventOf<'extension'>, mayTellIt: boolean): void {
+function recalled(run: TracedRun, event: EventOf<'extension'>, ctx: HookContext): void {
   const { record } = run.parts
   const data: Json = event.data
   if (!isRecord(data) || data['type'] !== 'recalled' || !Array.isArray(data['items'])) return
   const { items, query, durationMs } = data
   const name = record.name(event.name)
-  const tellable = mayTellIt && record.records('messages')
+  const tellable = record.records('messages') && !run.isSecret(ctx)
   const took = typeof durationMs === 'number' ? Math.max(0, durationMs) : 0
   const given: SpanAttributes = {
     [attr.operation]: 'retrieval',

@@ -7,7 +7,15 @@ import { attr, own } from '../attributes/semconv.ts'
 import type { ChatSpan } from './chat-span.ts'
 import { openChat } from './chat-span.ts'
 import type { Instruments } from './instruments.ts'
-import { returnHandoffTargets, usesStubModel, isStubModel, latestOf, wasCompacted, waitsSince } from './log-fold.ts'
+import {
+  hasSecretResult,
+  isStubModel,
+  latestOf,
+  returnHandoffTargets,
+  usesStubModel,
+  waitsSince,
+  wasCompacted,
+} from './log-fold.ts'
 import type { SpanAttributes } from './open-span.ts'
 import { fail, mark, present, secondsSince } from './open-span.ts'
 import { traceEvent } from './run-events.ts'
@@ -37,13 +45,15 @@ export interface TracedRun {
   readonly root: Span
   /** The innermost open span, under which the next one is recorded. */
   current(): Span
+  /** Whether what the run does now may quote secret data: arguments, results, errors. */
+  isSecret(ctx: HookContext): boolean
   /** Returns the span of a call while it is open. */
   call(callId: string): ToolSpan | undefined
   chat(messageId: string): ChatSpan | undefined
   /** Sets the attributes of the run's start. They are written at its end, when all used secrets are known. */
   noteStart(more: Opening): void
   /** Records a message that was added since the last model call. */
-  noteMessage(message: Message): void
+  noteMessage(message: Message, ctx: HookContext): void
   /** Keeps the name of a call that has no span yet, such as a handoff. */
   noteName(callId: string, toolName: string): void
   /** Returns the name of such a call. */
@@ -74,7 +84,7 @@ export interface TracedRun {
   compacted(): void
   waitedSince(token: string, ctx: HookContext): number | undefined
   link(ctx: HookContext): void
-  close(event: EventOf<'agent.end'>): void
+  close(event: EventOf<'agent.end'>, ctx: HookContext): void
 }
 
 interface Opening {
@@ -147,6 +157,8 @@ export function traceRun(
   let only: string | undefined
   let output: Message | undefined
   let closed = false
+  /** A model has received a secret request. Its tail is in no view. */
+  let sentSecret = false
 
   // Written together with the run's first entries. A resumed run needs its own first entries for this.
   if (joins) link(ctx)
@@ -170,7 +182,6 @@ export function traceRun(
     const active = context.active()
     return trace.getSpan(active) === above ? active : withSpan(active, above)
   }
-  const mayTell = (at: HookContext): boolean => !isSecret(at.view.label)
 
   function endChats(): void {
     for (const chat of chats) chat.end()
@@ -210,11 +221,15 @@ export function traceRun(
     parts,
     root: span,
     current,
+    isSecret: (at) => sentSecret || isSecret(at.view.label) || at.fold(hasSecretResult),
     call: (callId) => calls.get(callId),
     chat: (messageId) => chats.find(({ id }) => id === messageId),
     noteStart: (more) => void (opening = { ...opening, ...more }),
-    noteMessage(message) {
-      if (record.records('messages')) fresh.push(message)
+    noteMessage(message, at) {
+      if (!record.records('messages')) return
+      // A result has the label of its tool, which may have repeated arguments of a model that knows secrets.
+      const label = message.role === 'tool' && isSecret(at.view.label) ? at.view.label : undefined
+      fresh.push(label ? { ...message, content: message.content.map((part) => ({ ...part, label })) } : message)
     },
     noteName: (callId, toolName) => void (lastUnspanned = { callId, toolName }),
     nameOf: (callId) => (lastUnspanned?.callId === callId ? lastUnspanned.toolName : undefined),
@@ -258,7 +273,7 @@ export function traceRun(
     compacted: () => void (cut = true),
     waitedSince: (token, at) => latestOf(at.fold(waitsSince), token),
     link,
-    close(event) {
+    close(event, at) {
       const { status, usage, cost, error } = event
       const known = { [own.runStatus]: status, [own.steps]: event.step, [own.cost]: cost }
       span.setAttributes(
@@ -272,7 +287,7 @@ export function traceRun(
           'provost.tool_calls': called,
         }),
       )
-      const type = status === 'failed' ? fail(span, record, error, true) : undefined
+      const type = status === 'failed' ? fail(span, record, error, !traced.isSecret(at)) : undefined
       const measured = present({ ...base, [own.runStatus]: status, [attr.errorType]: type })
       meters?.agent(secondsSince(started), asked, called, measured)
       finish(status === 'suspended')
@@ -288,13 +303,14 @@ export function traceRun(
         return next()
       }
       endChats()
+      sentSecret ||= isSecret(ask.label)
       const answers = ask.purpose === undefined
       if (answers) asked++
       cut ??= at.fold(wasCompacted)
       const messages = answers && record.records('messages')
       let given: Attributes = cut ? { ...shared, [attr.compacted]: true } : shared
       if (messages) given = { ...given, [attr.inputMessages]: record.messages(fresh) }
-      const chat = openChat(parts, ask, contextUnder(current()), given, () => mayTell(at), messages)
+      const chat = openChat(parts, ask, contextUnder(current()), given, messages)
       if (answers) fresh = []
       chats.push(chat)
       return chat.run(next)
@@ -319,7 +335,7 @@ export function traceRun(
       return call.run(next)
     },
     event(event, at) {
-      if (!closed) traceEvent(traced, event, at, mayTell)
+      if (!closed) traceEvent(traced, event, at)
     },
     spanAbove(childRun) {
       // The id of a child run is that of the call that spawned it, or begins with it.

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import {
   InMemoryMetricExporter,
   AggregationTemporality,
@@ -19,7 +21,7 @@ import { createRecorder } from '../../src/attributes/content.ts'
 import { collectSpans, drawSpans, printSpans, telemetry } from '../../src/index.ts'
 import type { TelemetryOptions } from '../../src/index.ts'
 import { createLogger } from '../../src/logger.ts'
-import { doneStep, traced } from '../traced.ts'
+import { doneStep, look, traced } from '../traced.ts'
 
 /** Keys, tokens, passwords and numbers with quotes, spaces, other scripts and lone surrogates. */
 const secrets: readonly string[] = Array.from({ length: 50 }, (_, n) => {
@@ -248,6 +250,104 @@ describe('data with the label secret', () => {
     )
     await agent.run('who?')
     expect(JSON.stringify(take())).not.toContain('DE02')
+  })
+
+  describe('is not recorded where the view does not show it', () => {
+    const vault = tool({
+      name: 'vault',
+      effect: 'read',
+      input: z.object({}),
+      returns: secret,
+      execute: () => 'the treasure',
+    })
+    const quoted = { error: Object.assign(new Error('400: “the treasure” is no prompt'), { status: 400 }) }
+    const recordContent = true
+
+    it('in the error that a run ends with', async () => {
+      const { agent, take } = traced(
+        [{ toolCalls: [{ name: 'vault' }] }, quoted],
+        { tools: [vault] },
+        { recordContent },
+      )
+      expect(await agent.run('where?')).toMatchObject({ status: 'failed' })
+      expect(JSON.stringify(take())).not.toContain('treasure')
+    })
+
+    it('in the error of a request that a hook adds it to', async () => {
+      const adding = defineExtension({
+        name: 'adding',
+        hooks: { 'model.request': () => ({ tail: [{ role: 'user', content: 'the treasure', label: secret }] }) },
+      })
+      const { agent, take } = traced([quoted], { extensions: [adding] }, { recordContent })
+      expect(await agent.run('where?')).toMatchObject({ status: 'failed' })
+      expect(JSON.stringify(take())).not.toContain('treasure')
+    })
+
+    it('in the error of a call that a hook makes with it', async () => {
+      const generating = defineExtension({
+        name: 'generating',
+        hooks: {
+          async 'run.start'(ctx) {
+            const prompt = [{ role: 'user', content: 'the treasure', label: secret }] as const
+            await ctx.generate({ prompt, settings: { maxRetries: 0 } }).catch(() => {})
+          },
+        },
+      })
+      const { agent, take } = traced([quoted, doneStep], { extensions: [generating] }, { recordContent })
+      expect(await agent.run('where?')).toMatchObject({ status: 'completed' })
+      expect(JSON.stringify(take())).not.toContain('treasure')
+    })
+
+    it('in the error of a call, while another one runs', async () => {
+      const fails = tool({
+        name: 'fails',
+        effect: 'read',
+        input: z.object({}),
+        returns: secret,
+        execute: () => Promise.reject(new Error('no line “the treasure”')),
+      })
+      const slow = tool({ name: 'slow', effect: 'read', input: z.object({}), execute: () => sleep(30, 'slow') })
+      const steps = [{ toolCalls: [{ name: 'fails' }, { name: 'slow' }] }, doneStep]
+      const { agent, take } = traced(steps, { tools: [fails, slow] }, { recordContent })
+      expect(await agent.run('where?')).toMatchObject({ status: 'completed' })
+      expect(JSON.stringify(take())).not.toContain('treasure')
+    })
+
+    it('in the arguments and the error of a call that a composite makes with it', async () => {
+      const pass = tool({
+        name: 'pass',
+        effect: 'write',
+        input: z.object({ text: z.string() }),
+        execute: ({ text }) => Promise.reject(new Error(`cannot pass ${text}`)),
+      })
+      const both = tool({
+        name: 'both',
+        effect: 'write',
+        composite: true,
+        input: z.object({}),
+        async execute(_, ctx) {
+          const { value } = await ctx.call('vault', {}, { key: 'vault' })
+          return (await ctx.call('pass', { text: JSON.stringify(value) }, { key: 'pass' })).outcome
+        },
+      })
+      const steps = [{ toolCalls: [{ name: 'both' }] }, doneStep]
+      const { agent, take } = traced(steps, { tools: [vault, pass, both] }, { recordContent })
+      expect(await agent.run('where?')).toMatchObject({ status: 'completed' })
+      const text = JSON.stringify(take())
+      expect(text).not.toContain('treasure')
+      expect(text).toContain('execute_tool pass')
+    })
+
+    it('in the result of a tool that repeats its arguments', async () => {
+      const steps = [
+        { toolCalls: [{ name: 'vault' }] },
+        { toolCalls: [{ name: 'look', input: { at: 'the treasure' } }] },
+        doneStep,
+      ]
+      const { agent, take } = traced(steps, { tools: [vault, look] }, { recordContent })
+      expect(await agent.run('where?')).toMatchObject({ status: 'completed' })
+      expect(JSON.stringify(take())).not.toContain('treasure')
+    })
   })
 })
 
