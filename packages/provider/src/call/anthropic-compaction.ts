@@ -7,7 +7,7 @@ import type { StreamPart } from './stream-part.ts'
 type CustomPart = Extract<Part, { type: 'custom' }>
 
 const kind = 'anthropic.compaction'
-/** More than any summary has. */
+/** More than all summaries of a response have. */
 const maxCharacters = 4_000_000
 
 interface HeldCompaction {
@@ -28,6 +28,7 @@ export function isCompaction({ providerMetadata }: Extract<StreamPart, { type: '
  */
 export function holdCompaction(take: (part: StreamPart) => void): (part: StreamPart) => void {
   const held = new Map<string, HeldCompaction>()
+  let characters = 0
   return (part) => {
     if (part.type === 'text-start' && isCompaction(part)) {
       held.set(part.id, { text: '', metadata: part.providerMetadata ?? {} })
@@ -37,8 +38,9 @@ export function holdCompaction(take: (part: StreamPart) => void): (part: StreamP
     if (!summary) take(part)
     else if (part.type === 'text-delta') {
       summary.text += part.delta
-      if (summary.text.length <= maxCharacters) return
-      throw new ProvostError('answer-too-large', `A summary has more than ${maxCharacters} characters.`, {
+      characters += part.delta.length
+      if (characters <= maxCharacters) return
+      throw new ProvostError('answer-too-large', `The summary has more than ${maxCharacters} characters.`, {
         hint: 'Check which server responds at this address.',
       })
     } else if (part.type === 'text-end') {

@@ -133,7 +133,11 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
     const { model, prompt, tools, inputTokens = () => promptTokens(prompt, tools) } = call
     // A request that is rejected before any output is not charged.
     if (model.provider === relayProvider || (!isComplete && !answer.begun())) return usage
-    return completeUsage(usage, { isComplete, inputTokens, outputTokens: answer.outputTokens })
+    try {
+      return completeUsage(usage, { isComplete, inputTokens, outputTokens: answer.outputTokens })
+    } catch {
+      return usage
+    }
   }
 
   function failed(error: unknown): void {
@@ -145,13 +149,17 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
     fail(reason, { class: 'unknown', message: 'The call was aborted.', retryable: false }, true)
   }
 
+  function overdue(): ProvostError {
+    return timedOut('model-timeout', `gave no whole answer within ${timeoutMs} ms`, call.model)
+  }
+
   /** One timer watches both limits: a part only notes the time, which costs less than moving a timer. */
   function watch(): void {
     if (settled) return
     const now = performance.now()
     const toStall = lastPartAt + stallMs - now
     const toEnd = began + timeoutMs - now
-    if (toEnd <= 0) return failed(timedOut('model-timeout', `gave no whole answer within ${timeoutMs} ms`, call.model))
+    if (toEnd <= 0) return failed(overdue())
     if (toStall <= 0) return failed(timedOut('model-stalled', `sent nothing for ${stallMs} ms`, call.model))
     const next = Math.min(toStall, toEnd)
     if (next !== Infinity) timer = setTimeout(watch, Math.min(Math.ceil(next), maxTimerMs))
@@ -160,14 +168,14 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
   function finish(reason: LanguageModelV4FinishReason): void {
     if (reason.unified === 'interrupted') return failed(cutOff(call.model))
     if (reason.unified === 'error') return failed(stoppedWithError(call.model, reason.raw))
-    const parts = answer.finish()
+    const parts = answer.finish(reason.unified === 'length' || reason.unified === 'content-filter')
     const responseModel = answer.responseModel()
     recordSuccess(call.model, startedAt)
     settle({
       ok: true,
       parts,
       usage: used(true),
-      finishReason: reason.unified,
+      finishReason: Object.hasOwn(finishReasons, reason.unified) ? reason.unified : 'other',
       ...(responseModel !== undefined && { responseModel }),
     })
   }
@@ -181,6 +189,8 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
     try {
       if (done) return failed(cutOff(call.model))
       lastPartAt = performance.now()
+      // A stream that always has a part ready leaves no time for timers.
+      if (lastPartAt - began >= timeoutMs) return failed(overdue())
       if (part.type === 'finish') {
         usage = toUsage(part.usage)
         finish(part.finishReason)
@@ -216,6 +226,16 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
     failed(error)
   }
   watch()
+}
+
+const finishReasons: Readonly<Record<FinishReason, true>> = {
+  stop: true,
+  length: true,
+  'content-filter': true,
+  'tool-calls': true,
+  interrupted: true,
+  error: true,
+  other: true,
 }
 
 function ignore(): void {}

@@ -1,6 +1,6 @@
 import type { LanguageModelV4ToolCall, LanguageModelV4ToolResult, SharedV4ProviderMetadata } from '@ai-sdk/provider'
 import type { FilePart, Json, Part, ToolCallPart, ToolOutput } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import { isRecord, ProvostError } from '@provost/core'
 
 import type { AnyFileData } from './file-data.ts'
 import { fromFileData } from './file-data.ts'
@@ -14,8 +14,12 @@ export interface Answer {
   take(part: StreamPart): void
   /** Ends open text and reasoning. */
   close(): void
-  /** Ends and returns all parts. A call with input but without its closing part counts. */
-  finish(): Part[]
+  /**
+   * Ends and returns all parts. A call with input but without its closing part counts.
+   *
+   * @param isCut the response ended within its last part, which may be a call without its input.
+   */
+  finish(isCut: boolean): Part[]
   /** Returns the parts of a failed response: incomplete text, but only complete calls. */
   parts(): Part[]
   /** Returns whether the provider executed a tool. */
@@ -30,7 +34,7 @@ export interface Answer {
 
 /** Far more than any model writes: a longer stream is broken or hostile. */
 const maxCharacters = 64 * 1024 * 1024
-/** Characters that a part counts in addition to its text. */
+/** Characters that a part counts in addition to its content. */
 const partWeight = 16
 
 interface Text {
@@ -88,7 +92,7 @@ export function createResponse(
   }
 
   function startText(type: 'text' | 'reasoning', id: string, metadata?: SharedV4ProviderMetadata): Text {
-    weigh(partWeight)
+    weigh(partWeight + id.length)
     const open = type === 'text' ? texts : (reasonings ??= new Map())
     const earlier = open.get(id)
     if (earlier) endText(earlier)
@@ -131,7 +135,7 @@ export function createResponse(
     providerExecuted: boolean,
     metadata?: SharedV4ProviderMetadata,
   ): Call {
-    weigh(partWeight + wireName.length)
+    weigh(partWeight + toolCallId.length + wireName.length)
     const toolName = nameOf(wireName)
     const index = calls
     calls += 1
@@ -183,16 +187,19 @@ export function createResponse(
     if (part.providerExecuted) call.providerExecuted = true
     // Some community providers hand over the object instead of its text.
     const input: unknown = part.input
-    if (typeof input === 'string') weigh(input.length)
-    endCall(call, typeof input === 'string' ? parseToolInput(input) : parseToolInput(JSON.stringify(input) ?? ''))
+    const text = typeof input === 'string' ? input : (JSON.stringify(input) ?? '')
+    weigh(text.length)
+    endCall(call, parseToolInput(text))
   }
 
   function takeResult(part: LanguageModelV4ToolResult): void {
-    weigh(partWeight)
     effects = true
+    const given: unknown = part.result
+    const text = typeof given === 'string' ? given : (JSON.stringify(given) ?? 'null')
+    weigh(partWeight + part.toolCallId.length + text.length)
     const call = byToolCallId.get(part.toolCallId)
     if (call) call.answered = true
-    const value: Json = part.result
+    const value = typeof given === 'string' ? given : parseToolInput(text)
     const output: ToolOutput = part.isError
       ? { type: 'error-json', value }
       : typeof value === 'string'
@@ -224,7 +231,7 @@ export function createResponse(
     part: { data: AnyFileData; mediaType: string; providerMetadata?: SharedV4ProviderMetadata },
   ): void {
     const data = fromFileData(part.data)
-    weigh(partWeight + (data.type === 'data' ? data.data.length : 0))
+    weigh(partWeight + JSON.stringify(data).length)
     const file: FilePart = {
       type,
       data,
@@ -236,6 +243,7 @@ export function createResponse(
   }
 
   function take(part: StreamPart): void {
+    if ('providerMetadata' in part && part.providerMetadata) weigh(JSON.stringify(part.providerMetadata).length)
     switch (part.type) {
       case 'text-delta':
         return addText('text', part)
@@ -288,7 +296,7 @@ export function createResponse(
           ...(part.providerMetadata && { providerOptions: part.providerMetadata }),
         })
       case 'source':
-        weigh(partWeight)
+        weigh(partWeight + JSON.stringify(part).length)
         return listen(
           part.sourceType === 'url'
             ? { type: 'source', url: part.url, ...(part.title !== undefined && { title: part.title }) }
@@ -315,10 +323,18 @@ export function createResponse(
   return {
     take,
     close,
-    finish: () => {
+    finish: (isCut) => {
       close()
-      for (const slot of slots)
-        if (slot.type === 'call' && !slot.part) endCall(slot, slot.raw ? slot.text : parseToolInput(slot.text))
+      const last = slots.at(-1)
+      const cut = isCut && last?.type === 'call' ? last : undefined
+      for (const slot of slots) {
+        if (slot.type !== 'call' || slot.part) continue
+        if (!slot.raw) endCall(slot, parseToolInput(slot.text))
+        else if (slot !== cut) endCall(slot, slot.text)
+      }
+      // No text is read as {}, which is valid input of many tools. As a text it is reported to the model.
+      if (cut?.part && cut.text === '' && !cut.providerExecuted && isEmptyObject(cut.part.input))
+        cut.part = { ...cut.part, input: '' }
       return partsOf(slots, () => true)
     },
     parts: () => partsOf(slots, (call) => !call.providerExecuted || call.answered),
@@ -327,6 +343,10 @@ export function createResponse(
     outputTokens: () => slots.reduce((sum, slot) => sum + tokensOf(slot), 0),
     responseModel: () => responseModel,
   }
+}
+
+function isEmptyObject(input: Json): boolean {
+  return isRecord(input) && Object.keys(input).length === 0
 }
 
 function tokensOf(slot: Text | Call | CompletePart): number {

@@ -5,7 +5,7 @@ import { APICallError } from '@ai-sdk/provider'
 import { callModel } from '@provost/provider'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 
-import { ask, finish, hear, modelOf, streamModel, streamOf } from './stream-model.ts'
+import { ask, finish, hear, modelOf, streamModel, streamOf, usage } from './stream-model.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -212,6 +212,18 @@ describe('a call', () => {
     expect(answer.ok).toBe(false)
   })
 
+  it('resolves if its tokens cannot be estimated', async () => {
+    const inputTokens = (): number => {
+      throw new TypeError('no tokens')
+    }
+    const unknown = { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined }
+    const uncounted = { ...finish(), usage: { ...usage, inputTokens: unknown } } as LanguageModelV4StreamPart
+    const { answer } = await hear(modelOf([{ type: 'text-delta', id: '0', delta: 'hi' }, uncounted]), { inputTokens })
+    expect(answer).toMatchObject({ ok: true, usage: { outputTokens: 5 } })
+    const cut = await hear(modelOf([{ type: 'text-delta', id: '0', delta: 'hi' }]), { inputTokens })
+    expect(cut.answer).toMatchObject({ ok: false, error: { code: 'stream-cut' } })
+  })
+
   it('resolves with a failure if a listener throws', async () => {
     const boom = new Error('listener')
     const answer = await callModel({ model: modelOf([...half, finish()]), prompt: ask, callId: () => 'c' }, () => {
@@ -366,6 +378,21 @@ describe('the time limit', () => {
     )
     await vi.advanceTimersByTimeAsync(2500)
     expect((await heard).answer).toMatchObject({ ok: false, error: { code: 'model-timeout' } })
+  })
+
+  it('ends a call whose stream leaves no time for timers', async () => {
+    vi.useRealTimers()
+    const until = performance.now() + 2000
+    const busy = new ReadableStream<LanguageModelV4StreamPart>({
+      pull(controller) {
+        controller.enqueue(performance.now() < until ? { type: 'text-delta', id: '0', delta: '' } : finish())
+      },
+    })
+    const { answer } = await hear(
+      streamModel(() => Promise.resolve(busy)),
+      { settings: { timeoutMs: 50 } },
+    )
+    expect(answer).toMatchObject({ ok: false, error: { code: 'model-timeout' } })
   })
 
   it('is off when the settings lift it', async () => {

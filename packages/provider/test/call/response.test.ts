@@ -1,4 +1,4 @@
-import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import type { JSONValue, LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { describe, expect, it } from 'vitest'
 
 import { finish, hear, modelOf } from './stream-model.ts'
@@ -171,6 +171,40 @@ describe('the response of a model', () => {
     const { answer } = await hear(modelOf([...endless, finish()]))
     expect(answer).toMatchObject({ ok: false, error: { code: 'answer-too-large' } })
   })
+
+  const million = 'x'.repeat(1024 * 1024)
+  it.each<readonly [string, (n: number) => LanguageModelV4StreamPart[]]>([
+    [
+      'results of its own tools',
+      (n) => [{ type: 'tool-result', toolCallId: `${n}`, toolName: 'web_search', result: { text: million } }],
+    ],
+    [
+      'redacted reasoning',
+      (n) => [
+        { type: 'reasoning-start', id: `${n}`, providerMetadata: { anthropic: { redactedData: million } } },
+        { type: 'reasoning-end', id: `${n}` },
+      ],
+    ],
+    ['ids', (n) => [{ type: 'tool-input-start', id: `${n}${million}`, toolName: 'look' }]],
+    ['sources', (n) => [{ type: 'source', sourceType: 'url', id: `${n}`, url: `https://example.com/${million}` }]],
+    [
+      'summaries of the history',
+      (n) => [
+        { type: 'text-start', id: `${n}`, providerMetadata: { anthropic: { type: 'compaction' } } },
+        { type: 'text-delta', id: `${n}`, delta: million },
+      ],
+    ],
+  ])('ends with an error when it exceeds its limit by %s', async (_, parts) => {
+    const endless = Array.from({ length: 70 }, (_none, n) => parts(n)).flat()
+    const { answer } = await hear(modelOf([...endless, finish()]))
+    expect(answer).toMatchObject({ ok: false, error: { code: 'answer-too-large' } })
+  })
+
+  it('has a known finish reason, whatever the provider calls it', async () => {
+    const hostile = JSON.parse('{"unified":"<b>\\u0007","raw":"x"}') as LanguageModelV4FinishReason
+    const { answer } = await hear(modelOf([{ ...finish(), finishReason: hostile } as LanguageModelV4StreamPart]))
+    expect(answer).toMatchObject({ ok: true, finishReason: 'other' })
+  })
 })
 
 describe('tool calls of a response', () => {
@@ -222,6 +256,27 @@ describe('tool calls of a response', () => {
     )
     expect(answer.parts).toMatchObject([{ input: { a: 1 } }, { input: { b: 2 } }])
     expect(pieces.filter((piece) => piece.type === 'tool-call-end')).toHaveLength(2)
+  })
+
+  it.each<readonly [string, LanguageModelV4StreamPart[]]>([
+    ['before its input', [start('y', 'wipe')]],
+    ['before its input, and closed by the provider', [start('y', 'wipe'), end('y'), call('y', '{}', 'wipe')]],
+    ['before its input, and closed without a start', [call('y', '', 'wipe')]],
+    ['within its input', [start('y', 'wipe'), delta('y', '{"older')]],
+  ])('have no valid input if the response is cut %s', async (_, parts) => {
+    const { answer } = await hear(modelOf([start('x'), call('x', '{}'), ...parts, finish('length')]))
+    expect(answer.parts).toMatchObject([
+      { toolName: 'look', input: {} },
+      { toolName: 'wipe', input: expect.any(String) as string },
+    ])
+  })
+
+  it('with text as their input are dropped if the response is cut within it', async () => {
+    const raw = { type: 'tool-input-start', id: 'x', toolName: 'shell', inputEncoding: 'text' } as const
+    const { answer } = await hear(modelOf([raw, delta('x', 'rm -r /tmp/'), finish('length')]))
+    expect(answer).toMatchObject({ ok: true, finishReason: 'length', parts: [] })
+    const whole = await hear(modelOf([raw, delta('x', 'rm -r /tmp/x'), finish('tool-calls')]))
+    expect(whole.answer.parts).toMatchObject([{ input: 'rm -r /tmp/x' }])
   })
 
   it('are kept apart when they stream at the same time', async () => {
@@ -304,6 +359,16 @@ describe('tool calls of a response', () => {
     const brackets = JSON.stringify({ code: `\\"${'['.repeat(1000)}`, quote: '"\\' })
     const { answer } = await hear(modelOf([call('x', ''), call('y', brackets), finish('tool-calls')]))
     expect(answer.parts).toMatchObject([{ input: {} }, { input: JSON.parse(brackets) }])
+  })
+
+  it.each([
+    ['is too deep', JSON.parse(`${'['.repeat(2000)}${']'.repeat(2000)}`) as NonNullable<JSONValue>],
+    ['has a prototype key', JSON.parse('{"__proto__":{"isAdmin":true}}') as NonNullable<JSONValue>],
+  ])('that the provider executes have their result as text if it %s', async (_, result) => {
+    const { answer } = await hear(
+      modelOf([{ type: 'tool-result', toolCallId: 's', toolName: 'web_search', result }, finish()]),
+    )
+    expect(answer.parts).toMatchObject([{ output: { type: 'text', value: JSON.stringify(result) } }])
   })
 
   it('that the provider executes have their results, which replace preliminary ones', async () => {
