@@ -14,7 +14,7 @@ export function isCleared(spec: object | string): spec is ClearedModel {
  * Returns whether a model may receive content with this label. A model without a clearance may receive everything.
  *
  * @example
- * mayRead({ model: 'openai/gpt-5', accepts: ['internal'] }, { ...trustedLabel, confidentiality: 'secret' }) // false
+ * isModelCleared({ model: 'openai/gpt-5', accepts: ['internal'] }, { ...trustedLabel, confidentiality: 'secret' }) // false
  */
 export function isModelCleared(spec: OneModel, { confidentiality }: Pick<Label, 'confidentiality'>): boolean {
   return !isCleared(spec) || accepts(spec, confidentiality)
