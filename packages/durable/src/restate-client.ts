@@ -7,30 +7,40 @@ import type { Checked } from './restate-options.ts'
 export interface RestateClient {
   /** Queues an invocation of a session. */
   send(sessionId: string, options: WakeOptions, now: number): Promise<void>
-  /** Sets the limits of tenants, and registers the address of this process or of its load balancer. */
-  register(url: string, signal: AbortSignal): Promise<void>
+  /**
+   * Sets the limits of tenants, and registers the address of this process or of its load balancer. Repeats it until it
+   * succeeds or the signal aborts.
+   *
+   * @param onFault receives each reason of a failure once.
+   */
+  register(url: string, signal: AbortSignal, onFault: (error: unknown) => void): Promise<void>
 }
 
 const timeoutMs = 5_000
 const registerAgainMs = 500
+/** An answer may contain an id of its request, which makes each reason another one. */
+const mostReported = 10
 
 /** Returns a client of the server that the options name. */
 export function restateClient({ ingress, admin = '', token, service, limits = [] }: Checked): RestateClient {
   const rules = limits.map(({ tenant, concurrency }) => ({ pattern: tenant, limits: { concurrency } }))
   const limited = new Set(limits.map(({ tenant }) => tenant))
 
-  async function call(base: string, method: string, path: string, body: unknown, more: object = {}): Promise<Response> {
+  async function call(base: string, method: string, path: string, body: unknown, more: object = {}): Promise<void> {
     const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }), ...more }
     const url = new URL(path, base.endsWith('/') ? base : `${base}/`)
-    let response: Response
+    let refusal: string
     try {
       const signal = AbortSignal.timeout(timeoutMs)
-      response = await fetch(url, { method, headers, body: JSON.stringify(body), signal })
+      const response = await fetch(url, { method, headers, body: JSON.stringify(body), signal })
+      // An answer that is not read keeps its connection from being used again.
+      const answer = await response.text()
+      if (response.ok) return
+      refusal = `${response.status} ${answer.slice(0, 300)}`
     } catch (cause) {
       throw unreachable(base, cause instanceof Error ? cause.message : String(cause), cause)
     }
-    if (response.ok) return response
-    throw unreachable(base, `${response.status} ${(await response.text()).slice(0, 300)}`)
+    throw unreachable(base, refusal)
   }
 
   return {
@@ -47,7 +57,8 @@ export function restateClient({ ingress, admin = '', token, service, limits = []
       await call(ingress, 'POST', path, isLimited ? { id: sessionId } : null, idempotency)
     },
 
-    async register(url, signal) {
+    async register(url, signal, onFault) {
+      const reported = new Set<string>()
       // The server may start later than this process.
       while (!signal.aborted) {
         try {
@@ -56,7 +67,11 @@ export function restateClient({ ingress, admin = '', token, service, limits = []
           await call(admin, 'POST', 'deployments', { uri: url, force: true })
           return
         } catch (error) {
-          if (signal.aborted) throw error
+          const reason = String(error)
+          if (!signal.aborted && reported.size < mostReported && !reported.has(reason)) {
+            reported.add(reason)
+            onFault(error)
+          }
           await new Promise((resolve) => setTimeout(resolve, registerAgainMs).unref())
         }
       }

@@ -53,8 +53,6 @@ async function serve(
   const ending = new AbortController()
 
   async function advanced(sessionId: string): Promise<Rest> {
-    // Another process of the deployment gets the next attempt.
-    if (ending.signal.aborted) throw new Error('This process takes no further sessions.')
     const leave = await slots.enter()
     try {
       return await advance(sessionId)
@@ -114,13 +112,12 @@ async function serve(
   const address = server.address()
   const own = typeof address === 'object' && address ? address.port : port
   const url = options.advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${own}`
-  if (admin !== undefined) {
-    client.register(url, ending.signal).catch(onFault)
-  }
+  if (admin !== undefined) void client.register(url, ending.signal, onFault)
 
   return {
     async drain(ms) {
       ending.abort()
+      slots.close()
       server.close()
       // Tells the server to send nothing more over them; what is in progress goes on.
       for (const session of connections) session.close()
@@ -149,29 +146,42 @@ function listening(server: Http2Server, port: number, host: string): Promise<voi
 }
 
 interface Slots {
-  /** Resolves when there is room. @returns leaves it. */
+  /** Resolves when there is room, and rejects once the slots are closed. @returns leaves it. */
   enter(): Promise<() => void>
+  /** Turns away what waits for room: another process of the deployment gets its next attempt. */
+  close(): void
   /** Resolves when nothing is inside, or after `ms` milliseconds. */
   idle(ms: number): Promise<void>
 }
 
 function createSlots(room: number): Slots {
   let taken = 0
-  const waiting: (() => void)[] = []
+  let closed = false
+  const waiting: PromiseWithResolvers<void>[] = []
   const idle = new Set<() => void>()
+  const turnedAway = (): Error => new Error('This process takes no further sessions.')
 
   function leave(): void {
     const next = waiting.shift()
-    if (next) return next()
+    if (next) return next.resolve()
     taken--
     if (taken === 0) for (const resolve of idle) resolve()
   }
 
   return {
     async enter() {
+      if (closed) throw turnedAway()
       if (taken < room) taken++
-      else await new Promise<void>((resolve) => waiting.push(resolve))
+      else {
+        const turn = Promise.withResolvers<void>()
+        waiting.push(turn)
+        await turn.promise
+      }
       return leave
+    },
+    close() {
+      closed = true
+      for (const { reject } of waiting.splice(0)) reject(turnedAway())
     },
     async idle(ms) {
       if (taken === 0) return

@@ -41,7 +41,7 @@ export interface RestateEngineOptions {
    * Wakes then come from the index of the store alone: set `pollMs` of the process to the longest delay that you accept.
    */
   readonly limits?: readonly TenantLimit[]
-  /** Receives failures of serving in the background. Default: a process warning. */
+  /** Receives each reason of a failed registration once; it is repeated until it succeeds. Default: a process warning. */
   readonly onFault?: (error: unknown) => void
 }
 
@@ -74,7 +74,8 @@ export function checkRestateOptions(options: RestateEngineOptions): Checked {
     if (typeof url !== 'string' || !URL.canParse(url)) throw invalid(name, url, 'Give a URL: http://127.0.0.1:8080.')
   }
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw invalid('port', port, 'Give a port from 0 to 65535.')
-  if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(service)) throw invalid('service', service, 'Give letters, digits, - and _.')
+  if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(service))
+    throw invalid('service', service, 'Give letters, digits, dots, - and _.')
   if (!local.includes(host) && !(options.identityKeys && options.identityKeys.length > 0))
     throw invalid('host', host, 'Give identityKeys too: any machine could start runs otherwise.')
   for (const limit of limits) {
