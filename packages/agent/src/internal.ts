@@ -19,8 +19,8 @@ export { checkJudge } from './definition/known-child-options.ts'
 export { judgeAgent } from './children/judge-agent.ts'
 /** Rejects invalid decisions on waits. */
 export { decisionsOf } from './definition/known-options.ts'
-/** Returns the check of an option whose `kind` selects further options. */
-export { ofKind } from './definition/option-checks.ts'
+/** Returns the check of an option: whose `kind` selects further options, or whose values satisfy a condition. */
+export { aFunction, countFromOne, must, ofKind } from './definition/option-checks.ts'
 /** Returns an input as JSON that identifies it. */
 export { inputJson } from './messages/input-json.ts'
 /** Returns the messages of an input, checked and labelled. */

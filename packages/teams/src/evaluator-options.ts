@@ -1,16 +1,15 @@
-import { checkJudge, ofKind } from '@provost/agent/internal'
+import { aFunction, checkJudge, countFromOne, must, ofKind } from '@provost/agent/internal'
 import type {
   CheckedKeys,
   CompositeContext,
   Input,
   MaybePromise,
   ModelSpec,
-  OptionCheck,
   SessionStore,
   Spawnable,
   StandardSchemaV1,
 } from '@provost/core'
-import { ProvostError, checkArguments, checkOptions, isStandardSchema } from '@provost/core'
+import { checkArguments, checkOptions, isStandardSchema } from '@provost/core'
 
 import type { TeamOptions } from './team-options.ts'
 import { teamKeys } from './team-options.ts'
@@ -61,10 +60,7 @@ export interface EvaluatorOptimizerOptions<Out> extends TeamOptions {
 const where = 'evaluatorOptimizer'
 
 const evaluatorKeys = {
-  'free-form': {
-    kind: true,
-    evaluate: must((value) => typeof value === 'function', 'Give a function that returns { accepted, feedback }.'),
-  },
+  'free-form': { kind: true, evaluate: aFunction },
   schema: { kind: true, schema: must(isStandardSchema, 'Give a Standard Schema, such as one of zod.') },
   'llm-judge': {
     kind: true,
@@ -80,7 +76,7 @@ const optionKeys = {
   generator: true,
   input: true,
   evaluator: ofKind(evaluatorKeys),
-  maxIterations: must((value) => value === undefined || isCount(value), 'Give an integer of at least 1.'),
+  maxIterations: countFromOne,
   within: true,
   ...teamKeys,
   store: true,
@@ -96,18 +92,6 @@ export function checkEvaluating<Out>(options: EvaluatorOptimizerOptions<Out>): v
     maxRounds: 'Name it "maxIterations".',
     maxSteps: 'Name it "maxIterations".',
   })
-}
-
-function must(isValid: (value: unknown) => boolean, hint: string): OptionCheck {
-  return (value, name, of) => {
-    if (isValid(value)) return
-    const shown = typeof value === 'number' ? String(value) : `of type ${typeof value}`
-    throw new ProvostError('invalid-option', `The option ${name} of ${of} is ${shown}.`, { hint })
-  }
-}
-
-function isCount(value: unknown): boolean {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 1
 }
 
 function isShare(value: unknown): boolean {

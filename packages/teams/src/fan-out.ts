@@ -11,7 +11,8 @@ export interface FanOutOptions<T = string> extends FanOut<T>, TeamOptions {}
 /**
  * Runs agents in parallel and merges their outputs into one.
  *
- * @throws ProvostError `fan-out-failed` if there is nothing to merge; `invalid-fan-out`; `pending-input` (PendingInputError); `aborted`
+ * @throws ProvostError `fan-out-failed` if there is nothing to merge; `invalid-fan-out`, `invalid-option`; `pending-input`
+ *   (PendingInputError); `aborted`
  *
  * @example
  * const { output, children } = await runFanOut({

@@ -81,7 +81,7 @@ test('each further attempt of a generator receives the files of the input', asyn
   expect(prompts[2]).toContain('Do better: Its colour?')
 })
 
-describe('evaluatorOptimizer rejects', () => {
+describe('options are rejected:', () => {
   test.each<[string, object, string]>([
     ['a function that is none', { evaluator: { kind: 'free-form', evaluate: 5 } }, 'evaluate'],
     ['a schema that is none', { evaluator: { kind: 'schema', schema: {} } }, 'schema'],
@@ -97,6 +97,25 @@ describe('evaluatorOptimizer rejects', () => {
     const options = { generator: writer(), input: 'Write.', evaluator: accepted, ...odd }
     const rejection = expect.objectContaining({ code: 'invalid-option', message: expect.stringContaining(named) })
     await expect(evaluatorOptimizer(options)).rejects.toEqual(rejection)
+  })
+
+  test.each<[string, object, string]>([
+    ['no child at once', { maxConcurrentChildren: 0 }, 'maxConcurrentChildren of runFanOut is 0'],
+    [
+      'any number of children at once',
+      { maxConcurrentChildren: Number.NaN },
+      'maxConcurrentChildren of runFanOut is NaN',
+    ],
+    ['a merge that is none', { mergeStrategy: { kind: 'custom' } }, 'merge of "mergeStrategy" of runFanOut is of type'],
+    [
+      'a child that is no function',
+      { children: [{ agentId: 'a', invoke: 5 }] },
+      'invoke of children[0] of runFanOut is 5',
+    ],
+  ])('in a fan-out: %s', async (_, odd, named) => {
+    const options = { children: [{ agent: writer(), input: 'Go.' }], mergeStrategy: 'concat', ...odd } as const
+    const rejection = expect.objectContaining({ code: 'invalid-option', message: expect.stringContaining(named) })
+    await expect(runFanOut(options)).rejects.toEqual(rejection)
   })
 
   test('a call without options', async () => {

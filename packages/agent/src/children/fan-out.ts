@@ -49,7 +49,7 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
   const strategy = strategyOf(options.mergeStrategy)
   const { callId } = call.part
   const keys = children.map((child, index) => ('agent' in child ? (child.key ?? `${index}`) : child.agentId))
-  checkOptions(keys, maxConcurrentChildren)
+  checkOptions(keys)
   checkGrant(perBudget)
   const { clock } = ctx.state
   const began = clock.elapsed()
@@ -266,16 +266,15 @@ function unstarted(key: string, child: FanOutChild | undefined): ChildResult {
   return { key, agent, status: 'aborted', text: '', usage: { byModel: {} }, cost: 0, label: untrustedLabel(agent) }
 }
 
-function checkOptions(keys: readonly string[], most: number): void {
+function checkOptions(keys: readonly string[]): void {
   const seen = new Set<string>()
   const doubled = keys.find((key) => seen.size === seen.add(key).size)
   if (keys.length === 0) throw invalid('has no children')
   if (doubled !== undefined) throw invalid(`has two children with the key ${doubled}`)
-  if (!(Number.isInteger(most) && most >= 1)) throw invalid(`has maxConcurrentChildren ${most}`)
 }
 
 function invalid(what: string): ProvostError {
   return new ProvostError('invalid-fan-out', `The fan-out ${what}.`, {
-    hint: 'Pass at least one child, give each child a unique key, and set maxConcurrentChildren to 1 or more.',
+    hint: 'Pass at least one child, and give each child a unique key.',
   })
 }

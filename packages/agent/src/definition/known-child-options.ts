@@ -21,7 +21,7 @@ import { checkGrant } from '../tree/budget.ts'
 import type { AgentToolInput, ToToolOptions } from '../types/agent.ts'
 import { isAgent } from './agent-registry.ts'
 import type { HandoffOptions } from './handoff.ts'
-import { listOf, nested, ofKind } from './option-checks.ts'
+import { aFunction, countFromOne, listOf, nested, ofKind } from './option-checks.ts'
 
 const lendingKeys = { secrets: oneOf('allowlist', 'explicit', 'isolated'), inheritSecrets: true } as const
 
@@ -131,7 +131,7 @@ const budgetKeys = { tokens: true, toolCalls: true, cost: true, durationMs: true
 const childKeys = { agent: true, input: true, key: true } satisfies KnownKeys<
   Extract<FanOutChild, { readonly agent: unknown }>
 >
-const invokedKeys = { agentId: true, invoke: true } satisfies KnownKeys<
+const invokedKeys = { agentId: true, invoke: aFunction } satisfies CheckedKeys<
   Extract<FanOutChild, { readonly agentId: string }>
 >
 const movedChild: MovedKeys = {
@@ -145,9 +145,9 @@ const strategyKeys = {
   concat: { kind: true, separator: true },
   'first-success': { kind: true },
   'judge-merge': { kind: true, judge: true, criteria: true },
-  custom: { kind: true, merge: true },
+  custom: { kind: true, merge: aFunction },
 } satisfies {
-  readonly [K in MergeStrategy<unknown>['kind']]: KnownKeys<Extract<MergeStrategy<unknown>, { readonly kind: K }>>
+  readonly [K in MergeStrategy<unknown>['kind']]: CheckedKeys<Extract<MergeStrategy<unknown>, { readonly kind: K }>>
 }
 
 const checkItems = listOf(
@@ -166,7 +166,7 @@ const fanOutKeys = {
   children: checkChildren,
   mergeStrategy: ofKind(strategyKeys, 'concat', 'first-success'),
   perBudget: nested(budgetKeys, { steps: 'Give "maxSteps" to the agent.' }),
-  maxConcurrentChildren: true,
+  maxConcurrentChildren: countFromOne,
   where: oneOf('here', 'any'),
 } satisfies CheckedKeys<FanOut>
 

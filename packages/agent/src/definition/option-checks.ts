@@ -11,12 +11,27 @@ export function required(...choices: readonly unknown[]): OptionCheck {
   return (value, name, where) => checkChoice(value ?? null, choices, name, where)
 }
 
-/** Checks a number from 1. */
-export const atLeastOne: OptionCheck = (value, name, where) => {
-  // Written as `!(a >= b)` so that NaN, which would mean no limit, is rejected.
-  if (value === undefined || (typeof value === 'number' && value >= 1)) return
-  throw invalidOption(name, where, value, 'Give a number from 1.')
+/** Returns the check of an option whose values satisfy a condition, as `undefined` has to where it may be left out. */
+export function must(isValid: (value: unknown) => boolean, hint: string): OptionCheck {
+  return (value, name, where) => {
+    if (!isValid(value)) throw invalidOption(name, where, value, hint)
+  }
 }
+
+/** Checks a number from 1. NaN, which would mean no limit, is rejected. */
+export const atLeastOne: OptionCheck = must(
+  (value) => value === undefined || (typeof value === 'number' && value >= 1),
+  'Give a number from 1.',
+)
+
+/** Checks an integer from 1. */
+export const countFromOne: OptionCheck = must(
+  (value) => value === undefined || (typeof value === 'number' && Number.isInteger(value) && value >= 1),
+  'Give an integer of at least 1.',
+)
+
+/** Checks a function that has to be given. */
+export const aFunction: OptionCheck = must((value) => typeof value === 'function', 'Give a function.')
 
 /** Returns the error of an option with an invalid value. */
 export function invalidOption(name: string, where: string, value: unknown, hint: string): ProvostError {
