@@ -40,10 +40,9 @@ export function siteOf(file: string): string {
   if (file.endsWith('README.md') && isPage(file))
     return file.replace(/README\.md$/u, 'index.md').replace(/^docs\//u, '')
   if (isPage(file) || isPicture(file)) return file.replace(/^docs\//u, '')
-  // The site has no files whose names begin with a dot, and takes brackets for parameters.
-  const name = file.replaceAll(/[[\]]/gu, '')
-  if (statSync(join(root, file)).isDirectory()) return `source/${name}/index.md`
-  return `source/${name.replace(/(?<=^|\/)\.(?=[^/]+$)/u, '')}.md`
+  // The site has no files and folders whose names begin with a dot, and takes brackets for parameters.
+  const name = file.replaceAll(/[[\]]/gu, '').replaceAll(/(?<=^|\/)\.+/gu, '')
+  return statSync(join(root, file)).isDirectory() ? `source/${name}/index.md` : `source/${name}.md`
 }
 
 const pagePatterns = ['*.md', 'docs/**/*.md', 'examples/**/README.md', 'packages/*/README.md', 'apps/*/README.md']

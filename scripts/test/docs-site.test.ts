@@ -1,6 +1,6 @@
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -60,9 +60,7 @@ describe('the site has', () => {
       const targets = [...text.matchAll(/\]\((?!\w+:)([^)#\s]+\.md)/gu)].map(([, target = '']) =>
         join(dirname(path), target),
       )
-      return targets.filter(
-        (target) => basename(target).startsWith('.') || /[[\]]/.test(target) || !existsSync(join(folder, target)),
-      )
+      return targets.filter((target) => /(?:^|\/)\.|[[\]]/.test(target) || !existsSync(join(folder, target)))
     })
     expect(missing).toEqual([])
   })
