@@ -130,9 +130,14 @@ async function searchFaults(browser: Browser, { url, searches }: Browsing): Prom
   const problems = watch(page, url)
   const faults: string[] = []
   await page.goto(`${url}/`)
-  await page.keyboard.press('Control+k')
+  // The keys have an effect once the script of the page has run.
+  const field = page.locator('#localsearch-input')
+  for (const until = Date.now() + 60_000; !(await field.isVisible()) && Date.now() < until;) {
+    await page.keyboard.press('Control+k')
+    await page.waitForTimeout(200)
+  }
   for (const { words, page: wanted } of searches) {
-    await page.fill('#localsearch-input', words)
+    await field.fill(words)
     // The index is loaded by the first search, and the list follows the words after a moment.
     let pages: readonly string[] = []
     const until = Date.now() + 10_000
