@@ -37,7 +37,9 @@ export function llmsText(pages: readonly Page[]): string {
 /** Returns the pages of the guide as one text. */
 export function llmsFullText(pages: readonly Page[]): string {
   return pages
-    .filter(({ path }) => /^(?:start|guide)\/|^(?:overview|security|features)\.md$/u.test(path))
+    .filter(({ path }) =>
+      /^(?:start|guide)\/|^(?:overview|security|features|runtimes|packages\/tools)\.md$/u.test(path),
+    )
     .map(({ path, text }) => `<!-- ${path} -->\n\n${text.trim()}\n`)
     .join('\n')
 }

@@ -18,9 +18,10 @@ function drawDiagrams(md: MarkdownIt): void {
     const svg = renderMermaidSVG(token.content, { transparent: true }).replace(/<style>.*?<\/style>/su, '')
     // The arrows of each diagram have ids of their own.
     const own = svg.replaceAll(/(?<= id="|url\(#)(?=arrowhead)/gu, `d${index}-`)
-    // On a phone a wide one scrolls, so that its words can be read.
+    // A wide one scrolls, so that its words can be read.
     const [, width = '0'] = /<svg[^>]*? width="([\d.]+)/u.exec(own) ?? []
-    const style = ` style="min-width:${Math.min(Number(width), 560)}px"`
+    const least = Math.max(Math.min(Number(width), 560), Number(width) * 0.72)
+    const style = ` style="min-width:${Math.round(least)}px"`
     return `<figure v-pre class="diagram">${own.replace(/ style="[^"]*"/u, style)}</figure>\n`
   }
 }
@@ -34,6 +35,8 @@ function breakNames(md: MarkdownIt): void {
     )
 }
 
+const listed = new Set(sections.flatMap(({ pages }) => pages.map(({ path }) => path)))
+
 export default defineConfig({
   title: 'Provost',
   description: 'Agents that act, with proof of on whose words.',
@@ -43,6 +46,11 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   // The build checks links itself, with those to headings.
   ignoreDeadLinks: true,
+  // A page outside the sidebar has no page before and after it.
+  transformPageData({ relativePath, frontmatter }) {
+    const inSidebar = listed.has(relativePath.replace(/(?:index)?\.md$/u, ''))
+    return inSidebar ? undefined : { frontmatter: { prev: false, next: false, ...frontmatter } }
+  },
   markdown: {
     config(md) {
       drawDiagrams(md)
@@ -66,7 +74,13 @@ export default defineConfig({
           searchOptions: {
             // Guides explain; the reference and records of changes are for readers who know the names.
             boostDocument: (id: string) =>
-              /^\/(?:guide|start)\//.test(id) ? 2 : /^\/(?:reference|decisions|changelog)/.test(id) ? 0.5 : 1,
+              /^\/(?:guide\/(?!errors)|start\/|packages\/tools)/.test(id)
+                ? 2
+                : /^\/(?:reference|decisions|changelog|contributing|features|examples\/seeds|packages\/provost)/.test(
+                      id,
+                    )
+                  ? 0.5
+                  : 1,
           },
         },
       },
