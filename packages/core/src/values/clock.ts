@@ -61,7 +61,7 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
       signal?.removeEventListener('abort', end)
       resolve()
     }
-    const timer = clock.timer(end, ms)
+    const timer = longTimer(clock, end, ms)
     signal?.addEventListener('abort', end, { once: true })
   })
 }
@@ -74,8 +74,21 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 export function signalAfter(clock: Clock, ms: number): AbortSignal {
   const controller = new AbortController()
   const over = (): void => controller.abort(new DOMException('The time is over.', 'TimeoutError'))
-  clock.timer(over, ms, { background: true })
+  longTimer(clock, over, ms, { background: true })
   return controller.signal
+}
+
+/** Like `timer` of a clock, also for more than the longest time. */
+function longTimer(clock: Clock, work: () => void, ms: number, options?: TimerOptions): ClockTimer {
+  if (ms <= longestTimerMs) return clock.timer(work, ms, options)
+  const end = clock.elapsed() + ms
+  const look = (): void => {
+    const left = end - clock.elapsed()
+    if (left > 0) timer = clock.timer(look, left, options)
+    else work()
+  }
+  let timer = clock.timer(look, ms, options)
+  return { cancel: () => timer.cancel() }
 }
 
 /**
