@@ -27,7 +27,7 @@ import type { LineFile, Torn } from './log-file.ts'
 interface OpenLog {
   readonly path: string
   fence: number
-  lease: { readonly owner: string; readonly until: number; readonly part: boolean } | undefined
+  lease: { readonly owner: string; readonly begun: number; readonly until: number; readonly part: boolean } | undefined
   takeovers: number
   /** Missing until the first entry. */
   file: LineFile | undefined
@@ -156,7 +156,7 @@ export function jsonlLogs({ folder, firstFence, clock, alive, repaired, wrote }:
       const log = logOf(name)
       if (!renews) log.fence = ++fences
       log.takeovers = renews && steady ? 0 : takeovers
-      log.lease = { owner, until: now + ttlMs, part }
+      log.lease = { owner, begun: now, until: now + ttlMs, part }
       const news = renews ? log.takeovers !== takeovers : !part
       if (news) markLease(folder, name, { held: true, takeovers: log.takeovers })
       return { fence: log.fence, takeovers: log.takeovers }
@@ -165,10 +165,12 @@ export function jsonlLogs({ folder, firstFence, clock, alive, repaired, wrote }:
     leaseState(name) {
       const { held, takeovers, quarantinedAt } = leaseMark(folder, name)
       const lease = logs.get(name)?.lease
-      const leftMs = lease ? lease.until - clock.elapsed() : 0
+      const now = clock.elapsed()
+      const leftMs = lease ? lease.until - now : 0
       const holder = leftMs > 0 ? 'alive' : lease || held ? 'lapsed' : 'none'
       return {
         holder,
+        ...(lease && { owner: lease.owner, renewedAt: Math.round(clock.now() + lease.begun - now) }),
         takeovers,
         ...(leftMs > 0 && { until: Math.round(clock.now() + leftMs) }),
         ...(quarantinedAt !== undefined && { quarantinedAt }),

@@ -39,4 +39,18 @@ describe.each(Object.entries(subjects))('%s', (store, subject) => {
     skip(isForFullRuns(store, name), 'in full runs')
     await expect(run()).resolves.toBeUndefined()
   })
+
+  test('tells the owner of a lease, and when it was renewed', async () => {
+    const { open, remove } = await subject.place()
+    const opened = await open()
+    try {
+      await opened.lease('log', 'host:1/a', 60_000)
+      const { owner, renewedAt = 0 } = await opened.leaseState('log')
+      expect(owner).toBe('host:1/a')
+      expect(Math.abs(renewedAt - Date.now())).toBeLessThan(60_000)
+    } finally {
+      await opened.close?.()
+      await remove()
+    }
+  })
 })

@@ -44,6 +44,15 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     for (const store of stores) await store.close()
   })
 
+  test('it tells the owner of a lease, and when it was renewed', async () => {
+    const store = postgresStore(server.url, { schema: 'owner' })
+    await store.lease('log', 'host:1/a', 60_000)
+    const { owner, renewedAt = 0 } = await store.leaseState('log')
+    await store.close()
+    expect(owner).toBe('host:1/a')
+    expect(Math.abs(renewedAt - Date.now())).toBeLessThan(60_000)
+  })
+
   test('a schema of a newer release is rejected', async () => {
     const url = `${server.url}#newer`
     const store = open(url)
