@@ -1,5 +1,9 @@
+import { createAgent } from '@provost/agent'
 import * as page from '@provost/console'
+import { scriptedModel } from '@provost/testing'
+import { tool } from '@provost/tools'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 
 import { inBrowser, looks, openTab, whyNoBrowser } from './browser.ts'
 import { deskOf, openConsole } from './scenario.ts'
@@ -67,6 +71,36 @@ test('edited arguments are judged again, wait again, and run once they are appro
       await tab.page.getByRole('link', { name: 'Sessions' }).click()
       await tab.page.locator('.row .status.idle').waitFor()
       expect(tab.problems).toEqual([])
+    })
+  } finally {
+    await server.close()
+  }
+})
+
+test('arguments with characters that cannot be seen are edited as escapes, and are the same if nothing is edited', async (ctx) => {
+  if (missing !== undefined) return ctx.skip(missing)
+  const to = 'DE12\u202e34\u{e0041}'
+  const paid: string[] = []
+  const pay = tool({
+    name: 'pay',
+    effect: 'egress',
+    needsApproval: true,
+    input: z.object({ to: z.string() }),
+    execute: (args) => void paid.push(args.to),
+  })
+  const model = scriptedModel([{ toolCalls: [{ name: 'pay', input: { to } }] }, { text: 'Paid.' }])
+  const server = await openConsole((store) => [createAgent({ name: 'desk', model, tools: [pay], store })])
+  try {
+    await server.run('Pay it.')
+    await inBrowser(async (browser) => {
+      const tab = await openTab(browser, server.consoleUrl, { theme: 'dark', width: 'phone' })
+      await tab.page.getByRole('button', { name: 'Edit' }).click()
+      const form = tab.page.getByLabel('Arguments as JSON')
+      expect(await form.inputValue()).toBe('{\n  "to": "DE12\\u202e34\\udb40\\udc41"\n}')
+      await tab.picture('inbox-edit-hidden')
+      await tab.expectFine()
+      await tab.page.getByRole('button', { name: 'Approve with these arguments' }).click()
+      await expect.poll(() => paid, { timeout: 30_000 }).toEqual([to])
     })
   } finally {
     await server.close()

@@ -1,3 +1,4 @@
+import { displayText } from '@provost/core'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 
@@ -15,7 +16,7 @@ export function EditForm({
   readonly send: (args: unknown) => void
   readonly close: () => void
 }): ReactNode {
-  const [text, setText] = useState(() => JSON.stringify(input, undefined, 2))
+  const [text, setText] = useState(() => displayText(input, { lines: true, indent: 2, limit: Infinity }))
   const [problem, setProblem] = useState<string | undefined>()
   return (
     <form
@@ -39,7 +40,10 @@ export function EditForm({
           rows={Math.min(16, text.split('\n').length + 1)}
           spellCheck={false}
           value={text}
-          onChange={({ currentTarget }) => setText(currentTarget.value)}
+          onChange={({ currentTarget }) => {
+            setText(currentTarget.value)
+            setProblem(undefined)
+          }}
           onKeyDown={({ key }) => key === 'Escape' && close()}
         />
       </label>

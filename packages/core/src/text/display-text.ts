@@ -17,6 +17,8 @@ export interface DisplayOptions {
   readonly lines?: boolean
   /** Characters after which the text is cut; the number of omitted ones is appended. Default 100,000. */
   readonly limit?: number
+  /** Spaces by which the JSON of a value that is not a string is indented. Needs `lines`. Default 0: one line. */
+  readonly indent?: number
 }
 
 /**
@@ -28,8 +30,11 @@ export interface DisplayOptions {
  * @example
  * displayText('pay\u202eexe.pdf') // 'pay\\u202eexe.pdf'
  */
-export function displayText(value: unknown, { lines = false, limit = 100_000 }: DisplayOptions = {}): string {
-  const whole = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+export function displayText(
+  value: unknown,
+  { lines = false, limit = 100_000, indent = 0 }: DisplayOptions = {},
+): string {
+  const whole = typeof value === 'string' ? value : (JSON.stringify(value, undefined, indent) ?? String(value))
   const text = whole.length > limit ? cut(whole, limit) : whole
   const left = whole.length - text.length
   return escaped(text, lines, typeof value !== 'string') + (left > 0 ? `… (${left} more characters)` : '')

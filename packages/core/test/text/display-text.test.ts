@@ -38,6 +38,7 @@ test('displayText keeps line breaks in block texts, and cuts a long text and sta
   expect(displayText({ to: 'a\u202eb' })).toBe('{"to":"a\\u202eb"}')
   const value = { a: 'x\u{e0041}\u202e\n', b: ['é 👩‍💻'] }
   expect(JSON.parse(displayText(value))).toEqual(value)
+  expect(JSON.parse(displayText(value, { lines: true, indent: 2 }))).toEqual(value)
   expect(displayText(undefined)).toBe('undefined')
 })
 
