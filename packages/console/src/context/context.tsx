@@ -9,8 +9,9 @@ import { EntryView } from '../entries/entry-view.tsx'
 import type { IndexEntry, SessionIndex } from '../entries/indexed-log.ts'
 import { useIndex } from '../entries/session-index.ts'
 import { SplitList } from '../entries/split-list.tsx'
+import { Fold } from '../look/fold.tsx'
 import { Icon } from '../look/icon.tsx'
-import { brief, count, duration } from '../look/measures.ts'
+import { brief, count, counted, duration } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
 import type { SessionViewProps } from '../sessions/session-view.ts'
@@ -103,14 +104,14 @@ function Received({ sessionId, step }: { readonly sessionId: string; readonly st
       {data && (
         <>
           <p className="listed-facts dim">
-            <span>{messages(sizeOf(data))}</span>
+            <span>{counted(sizeOf(data), 'message')}</span>
             {tokensIn !== undefined && <span>{brief(tokensIn)} tokens in all, as the provider counted them</span>}
           </p>
           <p className="dim">
             The instructions and tools of the agent come first. The log has their hashes, not their text
             {data.overrides?.promptText === undefined ? '.' : ', except for the instructions of this fork.'}
           </p>
-          {data.earlier > 0 && <p className="dim">{messages(data.earlier)} before these.</p>}
+          {data.earlier > 0 && <p className="dim">{counted(data.earlier, 'message')} before these.</p>}
           <SentMessages sessionId={sessionId} log={entry.log} at={data.at} messages={data.view} />
           {tail && <Tail sessionId={sessionId} entry={tail} />}
         </>
@@ -179,21 +180,23 @@ function Sides({
   return (
     <>
       {(dropped.length > 0 || added.length > 0) && (
-        <div className="context-sides">
+        <div className={dropped.length > 0 && added.length > 0 ? 'context-sides' : undefined}>
           <section aria-label="Before">
-            <h3>Dropped: {messages(dropped.length + earlierDropped)}</h3>
-            {earlierDropped > 0 && <p className="dim">{messages(earlierDropped)} before these: see the log.</p>}
+            <h3>Dropped: {counted(dropped.length + earlierDropped, 'message')}</h3>
+            {earlierDropped > 0 && (
+              <p className="dim">{counted(earlierDropped, 'message')} before these: see the log.</p>
+            )}
             <SentMessages {...old} messages={dropped} />
           </section>
           <section aria-label="After">
-            <h3>In their place: {messages(added.length)}</h3>
+            <h3>In their place: {counted(added.length, 'message')}</h3>
             <SentMessages {...now} messages={added} />
           </section>
         </div>
       )}
       {rewritten.length > 0 && (
         <section aria-label="Rewritten">
-          <h3>Rewritten: {messages(rewritten.length)}</h3>
+          <h3>Rewritten: {counted(rewritten.length, 'message')}</h3>
           {rewritten.map((pair) => (
             <div key={pair.after.id} className="context-sides">
               <SentMessages {...old} messages={[pair.before]} />
@@ -202,17 +205,12 @@ function Sides({
           ))}
         </section>
       )}
-      <details>
-        <summary>Kept: {messages(after.earlier + kept.length)}</summary>
-        {after.earlier > 0 && <p className="dim">{messages(after.earlier)} before these.</p>}
+      <Fold summary={`Kept: ${counted(after.earlier + kept.length, 'message')}`}>
+        {after.earlier > 0 && <p className="dim">{counted(after.earlier, 'message')} before these.</p>}
         <SentMessages {...now} messages={kept} />
-      </details>
+      </Fold>
     </>
   )
-}
-
-function messages(sum: number): string {
-  return `${count(sum)} ${sum === 1 ? 'message' : 'messages'}`
 }
 
 function Sizes({
@@ -228,7 +226,7 @@ function Sizes({
   return (
     <p className="listed-facts">
       <span>
-        {messages(sizeOf(before))} before, {count(sizeOf(after))} after
+        {counted(sizeOf(before), 'message')} before, {count(sizeOf(after))} after
       </span>
       {tokens && (
         <>

@@ -1,3 +1,4 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
 import type { ReactNode } from 'react'
 import { useEffect, useRef } from 'react'
 
@@ -25,30 +26,45 @@ export function SplitList({
   readonly at: number
   readonly onSelect: (at: number) => void
 }): ReactNode {
-  const current = useRef<HTMLButtonElement>(null)
-  useEffect(() => {
-    // In braces: some browsers return a promise, which is no clean-up of an effect.
-    current.current?.scrollIntoView({ block: 'nearest' })
-  }, [at])
+  const box = useRef<HTMLDivElement>(null)
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (n) => rows[n]?.key ?? n,
+    overscan: 8,
+  })
+  useEffect(() => virtual.scrollToIndex(at), [virtual, at])
   const go = (to: number): void => onSelect(Math.min(rows.length - 1, Math.max(0, to)))
   useKeys(title, [
     { key: 'j', also: ['ArrowDown'], does: 'next row', run: () => go(at + 1) },
     { key: 'k', also: ['ArrowUp'], does: 'previous row', run: () => go(at - 1) },
   ])
   return (
-    <ol className="listed-rows" aria-label={title}>
-      {rows.map(({ key, agent, content }, n) => (
-        <li key={key} style={hueStyle(agent)}>
-          <button
-            ref={n === at ? current : undefined}
-            type="button"
-            aria-current={n === at ? 'true' : undefined}
-            onClick={() => onSelect(n)}
-          >
-            {content}
-          </button>
-        </li>
-      ))}
-    </ol>
+    <div ref={box} className="listed-rows">
+      <ol aria-label={title} style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, key, start }) => {
+          const row = rows[index]
+          return (
+            row && (
+              <li
+                key={key}
+                ref={virtual.measureElement}
+                data-index={index}
+                aria-setsize={rows.length}
+                aria-posinset={index + 1}
+                style={hueStyle(row.agent, { transform: `translateY(${start}px)` })}
+              >
+                <button type="button" aria-current={index === at ? 'true' : undefined} onClick={() => onSelect(index)}>
+                  {row.content}
+                </button>
+              </li>
+            )
+          )
+        })}
+      </ol>
+    </div>
   )
 }
+
+const rowHeight = 55

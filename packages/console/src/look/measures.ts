@@ -22,6 +22,11 @@ export function count(value: number): string {
   return numbers.format(value)
 }
 
+/** Returns a count with its noun, which takes an s: `1 step`, `2 steps`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
 /** Returns a large count in few characters: `1.2K`. */
 export function brief(value: number): string {
   return value < 10_000 ? numbers.format(value) : compact.format(value)

@@ -1,14 +1,15 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useMemo } from 'react'
+import { useMemo, useState } from 'react'
 
 import { EntryView } from '../entries/entry-view.tsx'
 import { wordsOf } from '../entries/entry-words.ts'
 import type { IndexEntry, SessionIndex } from '../entries/indexed-log.ts'
 import { nameCalls } from '../entries/indexed-log.ts'
 import { useIndex } from '../entries/session-index.ts'
+import { Fold } from '../look/fold.tsx'
 import { Icon } from '../look/icon.tsx'
-import { moment } from '../look/measures.ts'
+import { count, moment } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
 import type { SessionViewProps } from '../sessions/session-view.ts'
@@ -18,6 +19,7 @@ import { PolicyEditor } from './policy-editor.tsx'
 export function SessionPolicy({ sessionId }: SessionViewProps): ReactNode {
   const { data, error, isPending } = useIndex(sessionId)
   const decisions = useMemo(() => data && decisionsIn(data), [data])
+  const [shown, setShown] = useState(atOnce)
   if (isPending) return <Loading />
   if (!decisions) return <Failure error={error} />
   const tools = [...new Set(decisions.flatMap(({ tool }) => (tool === undefined ? [] : [tool])))]
@@ -26,12 +28,9 @@ export function SessionPolicy({ sessionId }: SessionViewProps): ReactNode {
       <h2>Decisions</h2>
       {decisions.length === 0 && <Empty title="Nothing was judged in this session." />}
       <ol className="decisions">
-        {decisions.slice(0, mostShown).map(({ entry, tool }) => (
+        {decisions.slice(0, shown).map(({ entry, tool }) => (
           <li key={`${entry.log} ${entry.offset}`}>
-            <details>
-              <summary>
-                <Decision entry={entry} tool={tool} />
-              </summary>
+            <Fold summary={<Decision entry={entry} tool={tool} />}>
               <EntryView
                 place={{ sessionId, log: entry.log, offset: entry.offset }}
                 title={`${tool ?? 'answer'}: ${wordsOf(entry).title}`}
@@ -43,17 +42,22 @@ export function SessionPolicy({ sessionId }: SessionViewProps): ReactNode {
               >
                 Show it in the timeline
               </Link>
-            </details>
+            </Fold>
           </li>
         ))}
       </ol>
-      {decisions.length > mostShown && <p className="dim">The log has more: filter it by “type:audit”.</p>}
+      {decisions.length > shown && (
+        <button type="button" onClick={() => setShown(shown + atOnce)}>
+          Show {count(Math.min(atOnce, decisions.length - shown))} more of {count(decisions.length - shown)}
+        </button>
+      )}
       <PolicyEditor sessions={[sessionId]} tools={tools} />
     </div>
   )
 }
 
-const mostShown = 300
+/** Decisions that are shown at once: what another policy would do is below them. */
+const atOnce = 50
 
 function Decision({ entry, tool }: { readonly entry: IndexEntry; readonly tool: string | undefined }): ReactNode {
   const { type, op, name, detail, agent, at } = entry

@@ -1,7 +1,6 @@
 import { displayText, isRecord } from '@provost/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useState } from 'react'
 
 import { useEntry } from '../entries/entry-query.ts'
 import { EntryView } from '../entries/entry-view.tsx'
@@ -9,6 +8,7 @@ import { wordsOf } from '../entries/entry-words.ts'
 import type { IndexEntry } from '../entries/indexed-log.ts'
 import { useTrace } from '../entries/text-place.ts'
 import { ValueView } from '../entries/value-view.tsx'
+import { Fold } from '../look/fold.tsx'
 import { Icon } from '../look/icon.tsx'
 import { LabelChips } from '../look/label-chips.tsx'
 import { count, duration } from '../look/measures.ts'
@@ -35,8 +35,7 @@ export function ScriptDetail({ sessionId, run }: { readonly sessionId: string; r
         ))}
       </ol>
       {calls.length > mostShown && <p className="dim">{count(calls.length - mostShown)} more calls.</p>}
-      <details>
-        <summary>Journal: {count(journal.length)} entries from which a resumed run repeats the script</summary>
+      <Fold summary={`Journal: ${count(journal.length)} entries from which a resumed run repeats the script`}>
         <ol className="listed-calls">
           {journal.slice(0, mostShown).map((entry) => (
             <li key={entry.offset}>
@@ -45,7 +44,7 @@ export function ScriptDetail({ sessionId, run }: { readonly sessionId: string; r
           ))}
         </ol>
         {journal.length > mostShown && <p className="dim">The log has {count(journal.length - mostShown)} more.</p>}
-      </details>
+      </Fold>
       <ToEntry sessionId={sessionId} entry={asked} />
     </section>
   )
@@ -159,31 +158,32 @@ function Outcome({ sessionId, entry }: { readonly sessionId: string; readonly en
 
 function CallOf({ sessionId, call }: { readonly sessionId: string; readonly call: ScriptCall }): ReactNode {
   const { tool, planned, settled, wait } = call
-  const [isOpen, setIsOpen] = useState(false)
   const outcome = settled ? (settled.detail.outcome ?? 'settled') : wait ? 'waits' : 'no result yet'
   const isHot = settled !== undefined && outcome !== 'ok'
   const parts = [planned, ...(settled ? [settled] : []), ...(wait ? [wait] : [])]
   return (
-    <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
-      <summary>
-        <Icon name={isHot ? 'cross' : settled ? 'check' : wait ? 'pause' : 'ring'} /> <Words limit={120}>{tool}</Words>{' '}
-        <span className={isHot ? 'hot' : 'dim'}>{outcome}</span>{' '}
-        {settled?.ms !== undefined && <span className="dim">{duration(settled.ms)}</span>}{' '}
-        <LabelChips label={settled?.label} />
-      </summary>
-      {isOpen &&
-        parts.map((entry) => (
-          <EntryView
-            key={entry.offset}
-            place={{ sessionId, log: entry.log, offset: entry.offset }}
-            title={wordsOf(entry).title}
-          />
-        ))}
+    <Fold
+      summary={
+        <>
+          <Icon name={isHot ? 'cross' : settled ? 'check' : wait ? 'pause' : 'ring'} />{' '}
+          <Words limit={120}>{tool}</Words> <span className={isHot ? 'hot' : 'dim'}>{outcome}</span>{' '}
+          {settled?.ms !== undefined && <span className="dim">{duration(settled.ms)}</span>}{' '}
+          <LabelChips label={settled?.label} />
+        </>
+      }
+    >
+      {parts.map((entry) => (
+        <EntryView
+          key={entry.offset}
+          place={{ sessionId, log: entry.log, offset: entry.offset }}
+          title={wordsOf(entry).title}
+        />
+      ))}
       {wait && (
         <Link to="/inbox" search={{}}>
           Answer it in the inbox
         </Link>
       )}
-    </details>
+    </Fold>
   )
 }

@@ -5,7 +5,7 @@ import { useMemo } from 'react'
 import { useIndex } from '../entries/session-index.ts'
 import { SplitList } from '../entries/split-list.tsx'
 import { Icon } from '../look/icon.tsx'
-import { count, duration, moment } from '../look/measures.ts'
+import { counted, duration, moment } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
 import type { SessionViewProps } from '../sessions/session-view.ts'
@@ -65,7 +65,7 @@ function RunRow({ run: { asked, state, calls, settled } }: { readonly run: Scrip
   return (
     <>
       <span className={state === 'failed' ? 'hot' : ''}>
-        <Icon name={icons[state]} /> {state}, {count(calls.length)} {calls.length === 1 ? 'call' : 'calls'}
+        <Icon name={icons[state]} /> {state}, {counted(calls.length, 'call')}
         {settled?.ms !== undefined && `, ${duration(settled.ms)}`}
       </span>
       <span className="dim">

@@ -2,12 +2,12 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import type { Call, CallState } from '../conversation/conversation.ts'
+import { Fold } from '../look/fold.tsx'
 import type { IconName } from '../look/icon.tsx'
 import { Icon } from '../look/icon.tsx'
 import { LabelChips } from '../look/label-chips.tsx'
 import { duration } from '../look/measures.ts'
 import { Block, Words } from '../look/words.tsx'
-import { Fold } from './fold.tsx'
 
 const states: Readonly<Record<CallState, readonly [IconName, string]>> = {
   writing: ['retry', 'is being written'],
@@ -37,9 +37,8 @@ export function CallLine({
   const [icon, word] = states[state]
   return (
     <Fold
-      id={callId}
       className={`call ${state}`}
-      unfolded={unfolded}
+      kept={{ id: callId, unfolded }}
       summary={
         <>
           <Icon name="tool" />

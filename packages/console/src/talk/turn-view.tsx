@@ -5,13 +5,13 @@ import { memo } from 'react'
 
 import type { Piece, Turn } from '../conversation/conversation.ts'
 import { Ago } from '../look/ago.tsx'
+import { Fold } from '../look/fold.tsx'
 import { Icon } from '../look/icon.tsx'
 import { LabelChips } from '../look/label-chips.tsx'
 import { bytes } from '../look/measures.ts'
 import { Block, Words } from '../look/words.tsx'
 import { sizeOf } from './attachments.ts'
 import { CallLine } from './call-line.tsx'
-import { Fold } from './fold.tsx'
 import { Markdown } from './markdown.tsx'
 
 /** What a message of a conversation receives. */
@@ -85,7 +85,7 @@ function PieceView({
       )
     case 'reasoning':
       return (
-        <Fold id={piece.id} className="reasoning" unfolded={unfolded} summary="Reasoning">
+        <Fold className="reasoning" kept={{ id: piece.id, unfolded }} summary="Reasoning">
           <Block label="Reasoning">{piece.text}</Block>
         </Fold>
       )

@@ -3,27 +3,25 @@ import { useState } from 'react'
 
 /** A part that unfolds. Its content is in the page only while it is unfolded. */
 export function Fold({
-  id,
   className,
-  unfolded,
+  kept,
   summary,
   children,
 }: {
-  readonly id: string
-  readonly className: string
-  /** Ids of the parts that are unfolded: they stay so while they are not in the page. */
-  readonly unfolded: Set<string>
+  readonly className?: string
+  /** The id of this part, and those of the unfolded ones: they stay so while they are not in the page. */
+  readonly kept?: { readonly id: string; readonly unfolded: Set<string> }
   readonly summary: ReactNode
   readonly children: ReactNode
 }): ReactNode {
-  const [isOpen, setOpen] = useState(() => unfolded.has(id))
+  const [isOpen, setOpen] = useState(kept?.unfolded.has(kept.id) ?? false)
   return (
     <details
       className={className}
       open={isOpen}
       onToggle={({ currentTarget: { open } }) => {
-        if (open) unfolded.add(id)
-        else unfolded.delete(id)
+        if (open) kept?.unfolded.add(kept.id)
+        else kept?.unfolded.delete(kept.id)
         setOpen(open)
       }}
     >
