@@ -72,6 +72,10 @@ test('an operator signs in with a token, which a tab keeps until it expires or t
     await shown.getByRole('button', { name: 'Who you are' }).click()
     await shown.getByText('The server knows you as olga, with the role operate.').waitFor()
     await tab.picture('account')
+    const cut = await shown
+      .locator('dialog[open]')
+      .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
+    expect(cut).toBe(0)
     await shown.keyboard.press('Escape')
     await shown.reload()
     await row(shown).waitFor()

@@ -25,6 +25,7 @@ const deepest = 24
 
 export function ValueView({ depth = 0, ...props }: ValueProps & { readonly depth?: number }): ReactNode {
   const { value, pointer } = props
+  if (value === '') return <code className="atom">""</code>
   if (typeof value === 'string') return <TextView {...props} text={value} />
   if (value === null || typeof value !== 'object') return <code className="atom">{String(value)}</code>
   if (depth >= deepest) return <code className="atom">…</code>
@@ -126,9 +127,9 @@ export function MessagePart({
   if (typeof text === 'string') return <ValueView place={place} pointer="" value={text} cut={[]} />
   return (
     <div>
-      <span className="dim">
+      <p className="dim">
         {type} <Words limit={60}>{toolName ?? ''}</Words>
-      </span>
+      </p>
       <ValueView place={place} pointer="" value={input ?? output ?? part} cut={[]} />
     </div>
   )

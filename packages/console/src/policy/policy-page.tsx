@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 
-import { count } from '../look/measures.ts'
+import { count, counted } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
 import { consoleApi } from '../wire/console-api.ts'
@@ -54,7 +54,8 @@ export function PolicyPage(): ReactNode {
         </label>
         {data && (
           <span className="dim" role="status">
-            {count(data.sessions)} sessions{data.more ? ' and more: choose a shorter time' : ''}
+            {counted(data.sessions, 'session')}
+            {data.more ? ' and more: choose a shorter time' : ''}
           </span>
         )}
       </div>

@@ -12,7 +12,7 @@ import type { TextPlace } from '../entries/text-place.ts'
 import { useKeys } from '../keys/key-map.ts'
 import { Icon } from '../look/icon.tsx'
 import { LabelChips } from '../look/label-chips.tsx'
-import { count } from '../look/measures.ts'
+import { counted } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Block, Words } from '../look/words.tsx'
 import type { SessionViewProps } from '../sessions/session-view.ts'
@@ -80,8 +80,7 @@ function FlowOf({ place }: { readonly place: TextPlace }): ReactNode {
     <div className="prov">
       <div className="prov-bar">
         <span className="dim">
-          {count(data.sources.length)} {data.sources.length === 1 ? 'source' : 'sources'}, {count(data.sinks.length)}{' '}
-          {data.sinks.length === 1 ? 'place' : 'places'} after
+          {counted(data.sources.length, 'source')}, {counted(data.sinks.length, 'place')} after
           {data.more && '. A limit was reached: there may be more.'}
         </span>
         <span className="grow" />

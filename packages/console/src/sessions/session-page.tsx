@@ -6,7 +6,7 @@ import { Suspense } from 'react'
 
 import { useKeys } from '../keys/key-map.ts'
 import { AgentFor } from '../look/agent-for.tsx'
-import { brief, count, dollars } from '../look/measures.ts'
+import { brief, counted, dollars } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
 import { sessionQuery } from '../wire/queries.ts'
@@ -77,9 +77,7 @@ function Facts({ session }: { readonly session: ConsoleSession }): ReactNode {
       <span>
         <AgentFor agent={agent} principal={principal} />
       </span>
-      <span>
-        {count(steps)} {steps === 1 ? 'step' : 'steps'}
-      </span>
+      <span>{counted(steps, 'step')}</span>
       <span>
         {brief(usage.inputTokens ?? 0)} tokens in, {brief(usage.outputTokens ?? 0)} out
       </span>

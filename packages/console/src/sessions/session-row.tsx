@@ -6,7 +6,7 @@ import { useEffect, useRef } from 'react'
 import { AgentFor } from '../look/agent-for.tsx'
 import { Ago } from '../look/ago.tsx'
 import { Icon } from '../look/icon.tsx'
-import { brief, count, dollars } from '../look/measures.ts'
+import { brief, count, counted, dollars } from '../look/measures.ts'
 import { Words } from '../look/words.tsx'
 import { StatusMark } from './status-mark.tsx'
 
@@ -49,7 +49,7 @@ export function SessionRow({
         )}
       </span>
       <span className="figures dim">
-        {brief(steps)} {steps === 1 ? 'step' : 'steps'} · {brief(tokens)} tokens · {dollars(cost, unpriced)}
+        {counted(steps, 'step')} · {brief(tokens)} tokens · {dollars(cost, unpriced)}
       </span>
       <Ago at={updatedAt} />
     </Link>

@@ -3,7 +3,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 
-import { brief, count, dollars } from '../look/measures.ts'
+import { brief, count, counted, dollars } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
 import { consoleApi } from '../wire/console-api.ts'
@@ -39,7 +39,8 @@ export function CostPage(): ReactNode {
         </div>
         {data && (
           <span className="dim" role="status">
-            {count(data.sessions)} sessions{data.more ? ' and more that are not counted' : ''}
+            {counted(data.sessions, 'session')}
+            {data.more ? ' and more that are not counted' : ''}
           </span>
         )}
       </div>
@@ -82,9 +83,7 @@ function CostTable({ answer: { by, rows } }: { readonly answer: CostAnswer }): R
         <tbody>
           {rows.map(({ name, usage, discarded, cost, unpriced }) => (
             <tr key={name}>
-              <td>
-                <Words limit={100}>{name}</Words>
-              </td>
+              <td>{by === 'day' ? <time>{name}</time> : <Words limit={100}>{name}</Words>}</td>
               <td className="number">{dollars(cost, unpriced)}</td>
               <td className="number">{brief(usage.inputTokens ?? 0)}</td>
               <td className="number dim">{brief(usage.cacheReadTokens ?? 0)}</td>

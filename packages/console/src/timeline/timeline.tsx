@@ -10,7 +10,7 @@ import type { SessionIndex } from '../entries/indexed-log.ts'
 import { entryCount, namedEntry } from '../entries/indexed-log.ts'
 import { useIndex } from '../entries/session-index.ts'
 import { useKeys } from '../keys/key-map.ts'
-import { brief, count, duration } from '../look/measures.ts'
+import { brief, count, counted, duration } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
 import { Words } from '../look/words.tsx'
 import type { SessionViewProps } from '../sessions/session-view.ts'
@@ -207,9 +207,7 @@ const Facts = memo(function Facts({
       <span>
         {count(entryCount(index))} entries, {count(layout.count)} rows
       </span>
-      <span>
-        {index.size} {index.size === 1 ? 'log' : 'logs'}
-      </span>
+      <span>{counted(index.size, 'log')}</span>
       <span>
         {duration(workMs)} of work, {duration(layout.to - layout.from)} by the clock
       </span>

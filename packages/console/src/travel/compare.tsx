@@ -3,14 +3,15 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { EntryView } from '../entries/entry-view.tsx'
 import { wordsOf } from '../entries/entry-words.ts'
 import { hueStyle } from '../entries/hue-style.ts'
 import type { IndexEntry, SessionIndex } from '../entries/indexed-log.ts'
 import { useIndex } from '../entries/session-index.ts'
 import { Icon } from '../look/icon.tsx'
-import { brief, count, dollars } from '../look/measures.ts'
+import { brief, count, counted, dollars } from '../look/measures.ts'
 import { Failure, Loading } from '../look/states.tsx'
-import { Block, Words } from '../look/words.tsx'
+import { Words } from '../look/words.tsx'
 import { consoleApi } from '../wire/console-api.ts'
 import { OverrideWords } from './override-words.tsx'
 
@@ -89,6 +90,7 @@ function Side({
   readonly entries: readonly IndexEntry[]
 }): ReactNode {
   const from = first ? entries.slice(first.offset - 1) : []
+  const firstTitle = from[0] ? wordsOf(from[0]).title : 'The first difference'
   return (
     <section aria-label={name} className="compare-side">
       <h2>
@@ -98,7 +100,7 @@ function Side({
       </h2>
       <p className="travel-facts dim">
         <span>{row.status}</span>
-        <span>{count(row.steps)} steps</span>
+        <span>{counted(row.steps, 'step')}</span>
         <span>
           {brief(row.usage.inputTokens ?? 0)} tokens in, {brief(row.usage.outputTokens ?? 0)} out
         </span>
@@ -107,8 +109,8 @@ function Side({
       <OverrideWords overrides={overrides} />
       {first ? (
         <>
-          <h3>First difference, at entry {first.offset}</h3>
-          <Block label={`First difference of ${name}`}>{first.text}</Block>
+          <h3>The first difference</h3>
+          <EntryView place={{ sessionId: id, log: id, offset: first.offset }} title={firstTitle} />
         </>
       ) : (
         <p className="dim">It ends where the other goes on.</p>
@@ -124,7 +126,8 @@ function Side({
                 search={{ entry: entry.offset }}
                 className={hot ? 'hot' : ''}
               >
-                <Icon name={icon} /> <Words limit={120}>{title}</Words>
+                <Icon name={icon} />
+                <Words limit={120}>{title}</Words>
               </Link>{' '}
               <span className="dim">{entry.offset}</span>
             </li>

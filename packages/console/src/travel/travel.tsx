@@ -10,6 +10,7 @@ import type { SessionIndex } from '../entries/indexed-log.ts'
 import { useIndex } from '../entries/session-index.ts'
 import { MessagePart } from '../entries/value-view.tsx'
 import { useKeys } from '../keys/key-map.ts'
+import { Icon } from '../look/icon.tsx'
 import { LabelChips } from '../look/label-chips.tsx'
 import { brief, count, dollars } from '../look/measures.ts'
 import { Empty, Failure, Loading } from '../look/states.tsx'
@@ -81,8 +82,7 @@ function TravelIn({
           </label>
         )}
         <button type="button" onClick={() => go(at - 1)} disabled={at <= 1}>
-          <span className="sr">To the entry before</span>
-          <kbd aria-hidden>[</kbd>
+          <Icon name="left" title="To the entry before" />
         </button>
         <input
           ref={slider}
@@ -95,8 +95,7 @@ function TravelIn({
           onChange={({ target }) => go(target.valueAsNumber)}
         />
         <button type="button" onClick={() => go(at + 1)} disabled={at >= last}>
-          <span className="sr">To the next entry</span>
-          <kbd aria-hidden>]</kbd>
+          <Icon name="right" title="To the next entry" />
         </button>
         <span className="travel-at">
           entry {count(at)} of {count(last)}
