@@ -130,7 +130,6 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     nearestName: 'no options',
     oneOf: 'no options',
     parseWith: 'no options',
-    indexIn: 'no options',
     positionId: 'no options',
     redactedToken: 'no options',
     replaceTokens: 'no options',

@@ -23,7 +23,7 @@ const leastOutput = 16
  *
  * @example
  * admit({ tokens: 1000 }, { inputTokens: 100, params: {} }, { running: 1, reserving: 0 }, false)
- * // { outcome: 'go', maxOutputTokens: 900, reserve: { tokens: 1000 } }
+ * // { outcome: 'go', maxOutputTokens: 900, reserve: { tokens: 1000, steps: 1 } }
  */
 export function admit(
   left: Grant,

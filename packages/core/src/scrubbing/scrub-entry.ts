@@ -37,40 +37,17 @@ export function scrubEntry<E extends NewEntry>(scrubber: Scrubber, entry: E): E 
 }
 
 /** Fields of entries with their own scrubbing, or with values that the runtime makes. All other fields are scrubbed whole. */
-const knownFields: ReadonlySet<string> = new Set([
-  ...['id', 'offset', 'at', 'runId', 'step', 'agent', 'v', 'type', 'op', 'key', 'name', 'log', 'by', 'callId'],
-  ...['parentCallId', 'toolName', 'token', 'kind', 'status', 'usage', 'cost', 'label', 'fields', 'hash', 'inputHash'],
-  ...['argsHash', 'principal', 'manifest', 'trace', 'grant', 'parent', 'message', 'via', 'held', 'unsaid', 'attempt'],
-  ...[
-    'model',
-    'outcome',
-    'finishReason',
-    'class',
-    'purpose',
-    'args',
-    'reason',
-    'fence',
-    'repeatable',
-    'output',
-    'value',
-  ],
-  ...['details', 'error', 'durationMs', 'deadline', 'evidence', 'sticky', 'parks', 'schema', 'child', 'filter', 'with'],
-  ...[
-    'toolCalls',
-    'steps',
-    'handoffs',
-    'from',
-    'to',
-    'mode',
-    'others',
-    'denied',
-    'compacted',
-    'data',
-    'decision',
-    'rule',
-  ],
-  ...['sources'],
-])
+const knownFields: ReadonlySet<string> = namesIn(`
+  id offset at runId step agent v type op key name log by callId parentCallId toolName token kind
+  status usage cost label fields hash inputHash argsHash principal manifest trace grant parent message
+  via held unsaid attempt model outcome finishReason class purpose args reason fence repeatable output
+  value details error durationMs deadline evidence sticky parks schema child filter with toolCalls
+  steps handoffs from to mode others denied compacted data decision rule sources
+`)
+
+function namesIn(list: string): ReadonlySet<string> {
+  return new Set(list.trim().split(/\s+/))
+}
 
 function changesIn(scrubber: Scrubber, entry: NewEntry): object {
   const { scrub, scrubJson, tokenise } = scrubber
@@ -156,10 +133,10 @@ function principalIn(scrubber: Scrubber, principal: Principal): Principal {
 }
 
 /** Event fields that the runtime makes: ids and fixed words. All other fields are scrubbed. */
-const ownFields: ReadonlySet<string> = new Set([
-  ...['id', 'token', 'sessionId', 'messageId', 'partId', 'callId', 'runId', 'parentCallId', 'status', 'trigger'],
-  ...['confidentiality', 'class', 'mode', 'via', 'finishReason', 'decision', 'usage'],
-])
+const ownFields: ReadonlySet<string> = namesIn(`
+  id token sessionId messageId partId callId runId parentCallId status trigger confidentiality class
+  mode via finishReason decision usage
+`)
 
 /** Returns the payload of an event without secrets. */
 export function scrubPayload<K extends EventType>(scrubber: Scrubber, payload: EventPayloads[K]): EventPayloads[K] {

@@ -84,7 +84,3 @@ function cut(text: string, limit: number): string {
   const last = text.charCodeAt(limit - 1)
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit)
 }
-
-/** How many characters of the input `questionText` shows. */
-export const shownInput = 1_000
-export const shownReason = 500

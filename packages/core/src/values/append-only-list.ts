@@ -24,18 +24,3 @@ export function append<T>({ length, items }: AppendOnlyList<T>, item: T): Append
   owned.set(copy, copy)
   return { length: length + 1, items: copy }
 }
-
-/** Indexes of keys in lists that share their items. */
-const places = new WeakMap<object, { read: number; readonly at: Map<string, number> }>()
-
-/** Returns the first index of a key in a list of keys; undefined where it is absent. Needs no search. */
-export function indexIn({ length, items }: AppendOnlyList<string>, key: string): number | undefined {
-  const known = places.get(items) ?? { read: 0, at: new Map<string, number>() }
-  places.set(items, known)
-  for (; known.read < items.length; known.read++) {
-    const one = items[known.read]
-    if (one !== undefined && !known.at.has(one)) known.at.set(one, known.read)
-  }
-  const place = known.at.get(key)
-  return place !== undefined && place < length ? place : undefined
-}

@@ -1,6 +1,10 @@
 import type { PendingApproval } from '../log/pending.ts'
-import { displayText, shownInput, shownReason } from '../text/display-text.ts'
+import { displayText } from '../text/display-text.ts'
 import { checkArguments } from '../values/argument.ts'
+
+/** Characters of a question that are shown. */
+const shownInput = 1_000
+const shownReason = 500
 
 /**
  * Returns a question as one line for a person: the tool, its effect, the reason, the arguments and the warnings, safe to
