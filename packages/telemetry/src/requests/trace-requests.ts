@@ -17,7 +17,7 @@ export interface TraceRequestsOptions {
   readonly meter?: Meter
   /**
    * Returns the route of a request, such as `/api/agent/session/{id}`, once it was answered: the name of its span, and the only
-   * part of its path in the metric. Without one the span has the name of its method.
+   * part of its path in the metric. Without one, or if it throws, the span has the name of its method.
    */
   readonly route?: (request: Request) => string | undefined
 }
@@ -52,6 +52,14 @@ export function traceRequests<Rest extends readonly unknown[]>(
   options: TraceRequestsOptions = {},
 ): (request: Request, ...rest: Rest) => Promise<Response> {
   checkOptions(options, optionKeys, 'traceRequests')
+  /** The response does not depend on whether its route is known. */
+  function routeOf(request: Request): string | undefined {
+    try {
+      return options.route?.(request)
+    } catch {
+      return undefined
+    }
+  }
   const tracer = options.tracer ?? trace.getTracer(scopeName, version)
   let durations: Histogram | undefined
   // An SDK may be registered later.
@@ -70,7 +78,7 @@ export function traceRequests<Rest extends readonly unknown[]>(
       const attributes: Attributes = {
         ...measured,
         [attr.urlPath]: pathname.slice(0, longestPath),
-        [attr.serverAddress]: hostname,
+        [attr.serverAddress]: hostname.slice(0, longestPath),
         ...(port !== '' && { [attr.serverPort]: Number(port) }),
       }
       const title = known === '_OTHER' ? 'HTTP' : known
@@ -79,8 +87,12 @@ export function traceRequests<Rest extends readonly unknown[]>(
       const named = mcpOf(request.headers)
       const mcp = named && tracer.startSpan(named.title, { kind: SpanKind.SERVER, attributes: named.attributes }, below)
       const started = performance.now()
+      let ended = false
       const end = (status: number | undefined, error?: string): void => {
-        const route = options.route?.(request)
+        // A read that a cancel ends would end the request again.
+        if (ended) return
+        ended = true
+        const route = routeOf(request)
         if (route !== undefined) span.updateName(`${title} ${route}`)
         const outcome: Attributes = {
           ...(route !== undefined && { [attr.httpRoute]: route }),
@@ -104,6 +116,7 @@ export function traceRequests<Rest extends readonly unknown[]>(
     })
 }
 
+/** Of a path or a host, in characters. */
 const longestPath = 256
 
 /** What the headers of an MCP client may say: words of the protocol, and names of tools. */

@@ -1,5 +1,11 @@
 import { context } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { collectSpans, traceRequests } from '../../src/index.ts'
@@ -71,6 +77,34 @@ describe('a request has a span', () => {
     await (await fetch(new Request(url))).body?.cancel('gone')
     expect(await cancelled.promise).toBe('gone')
     expect(take()).toMatchObject([{ events: [{ name: 'provost.response.cancelled' }], failed: false }])
+  })
+
+  it('that is measured once if its client goes away within a read', async () => {
+    const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+    const readers = [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })]
+    const meters = new MeterProvider({ readers })
+    const silent = new ReadableStream({})
+    const { fetch } = collected(() => new Response(silent), { meter: meters.getMeter('test') })
+    const reader = (await fetch(new Request(url))).body?.getReader()
+    const read = reader?.read()
+    await reader?.cancel('gone')
+    await read
+    await meters.forceFlush()
+    const points = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics))
+    expect(points.flatMap(({ dataPoints }) => dataPoints.map((point) => point.attributes['error.type']))).toEqual([
+      undefined,
+    ])
+  })
+
+  it('without a route, and the same response, if the function of the route throws', async () => {
+    const broken = () => {
+      throw new Error('no route')
+    }
+    for (const body of ['body', null]) {
+      const { fetch, take } = collected(() => new Response(body), { route: broken })
+      expect(await (await fetch(new Request(url))).text()).toBe(body ?? '')
+      expect(take()).toMatchObject([{ name: 'GET', end: expect.any(Number) as number, failed: false }])
+    }
   })
 
   it('with the class of an error that the handler throws', async () => {
