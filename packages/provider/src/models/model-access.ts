@@ -1,3 +1,4 @@
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { ClearedModel, Confidentiality, Label, OneModel } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
@@ -36,46 +37,26 @@ export function declareSent(signal: AbortSignal, label: Label | undefined): void
   if (gates && label) sent.set(signal, label.confidentiality)
 }
 
-/** Returns a model that rejects requests beyond the clearance of the spec. */
+/** Returns a model that rejects requests beyond the clearance of the spec. All else is as the model has it. */
 export function gated(spec: ClearedModel, model: AnyModel): AnyModel {
   gates = true
-  function check(options: { readonly abortSignal?: AbortSignal | undefined }): void {
-    const confidentiality = (options.abortSignal && sent.get(options.abortSignal)) ?? 'secret'
+  function check({ abortSignal }: Pick<LanguageModelV4CallOptions, 'abortSignal'>): void {
+    const confidentiality = (abortSignal && sent.get(abortSignal)) ?? 'secret'
     if (!accepts(spec, confidentiality)) throw notCleared(model, spec, confidentiality)
   }
-  return model.specificationVersion === 'v4'
-    ? {
-        specificationVersion: 'v4',
-        provider: model.provider,
-        modelId: model.modelId,
-        get supportedUrls() {
-          return model.supportedUrls
-        },
-        doGenerate: async (options) => {
-          check(options)
-          return model.doGenerate(options)
-        },
-        doStream: async (options) => {
-          check(options)
-          return model.doStream(options)
-        },
+  // A proxy of the model itself could not replace the methods of a frozen one.
+  const heir: AnyModel = Object.create(model)
+  return new Proxy(heir, {
+    get(_, key) {
+      // The receiver is the model: its getters may read private fields.
+      const value: unknown = Reflect.get(model, key)
+      if (typeof value !== 'function' || (key !== 'doGenerate' && key !== 'doStream')) return value
+      return async (options: LanguageModelV4CallOptions): Promise<unknown> => {
+        check(options)
+        return Reflect.apply(value, model, [options])
       }
-    : {
-        specificationVersion: 'v3',
-        provider: model.provider,
-        modelId: model.modelId,
-        get supportedUrls() {
-          return model.supportedUrls
-        },
-        doGenerate: async (options) => {
-          check(options)
-          return model.doGenerate(options)
-        },
-        doStream: async (options) => {
-          check(options)
-          return model.doStream(options)
-        },
-      }
+    },
+  })
 }
 
 function notCleared(model: AnyModel, spec: ClearedModel, confidentiality: Confidentiality): ProvostError {

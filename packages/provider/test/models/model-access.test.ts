@@ -1,3 +1,4 @@
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { ClearedModel, Confidentiality, Label } from '@provost/core'
 import { trustedLabel } from '@provost/core'
 import type { AnyModel, ModelAnswer } from '@provost/provider'
@@ -63,6 +64,22 @@ describe('a model with limited clearance', () => {
   it('accepts no content if its confidentiality is unknown', async () => {
     const accepts: Confidentiality[] = JSON.parse('["top-secret", null, "constructor"]')
     expect((await ask(await resolveModel(cleared(...accepts)), labelled('public'))).ok).toBe(false)
+  })
+
+  it('receives the schema in its prompt where its provider only knows JSON', async () => {
+    const asked: string[] = []
+    const inner = Object.freeze({
+      ...scriptedModel([]),
+      supportsStructuredOutputs: false,
+      doStream: ({ prompt }: LanguageModelV4CallOptions) => {
+        asked.push(JSON.stringify(prompt))
+        return Promise.reject(new Error('no answer'))
+      },
+    })
+    const model = await resolveModel({ model: inner, accepts: ['secret'] })
+    const responseFormat = { schema: { type: 'object', title: 'Invoice' }, name: 'output' } as const
+    await callModel({ model, prompt: [], responseFormat, callId: String }, () => {})
+    expect(asked).toEqual([expect.stringContaining('Invoice')])
   })
 
   it('has the name of the model, and is the same object each time', async () => {
