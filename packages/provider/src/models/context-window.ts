@@ -1,9 +1,9 @@
 import { checkArguments } from '@provost/core'
+
+import { tableKeys } from './table-keys.ts'
+
 /** The day the built-in windows were last checked. */
 export const windowsAsOf: string = '2026-11-22'
-
-/** A date or `latest` at the end of a model id is a version with the same window. */
-const version = /[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/
 
 /**
  * Returns the tokens of the context window of a model; `undefined` if it is unknown.
@@ -15,9 +15,8 @@ const version = /[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/
  */
 export function windowOf(model: string): number | undefined {
   checkArguments('windowOf', [model], ['text'])
-  const name = model.startsWith('gateway/') ? model.slice('gateway/'.length) : model
-  const plain = name.replace(version, '')
-  return windows.get(plain) ?? windows.get(plain.replaceAll('.', '-'))
+  for (const key of tableKeys(model)) if (windows.has(key)) return windows.get(key)
+  return undefined
 }
 
 /** By provider, then by window. A model whose window was not certain is absent. */

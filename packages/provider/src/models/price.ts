@@ -2,6 +2,7 @@ import { checkArguments } from '@provost/core'
 import type { Usage } from '@provost/core'
 
 import { prices as known } from './price-table.ts'
+import { tableKeys } from './table-keys.ts'
 
 /** US dollars for a million tokens. */
 export interface Rates {
@@ -24,9 +25,6 @@ export type PriceTable = Readonly<Record<string, Price>>
 
 /** The day the built-in prices were last checked. */
 export const pricesAsOf: string = '2026-10-27'
-
-/** A date or `latest` at the end of a model id is a version of the same price. */
-const version = /[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/
 
 /**
  * Returns the price of a model; `undefined` if it is unknown, never 0.
@@ -69,9 +67,7 @@ const found = new Map<string, Price | undefined>()
 const mostRemembered = 1000
 
 function lookUp(model: string, prices?: PriceTable): Price | undefined {
-  const name = model.startsWith('gateway/') ? model.slice('gateway/'.length) : model
-  const plain = name.replace(version, '')
-  for (const key of [model, name, plain, plain.replaceAll('.', '-')]) {
+  for (const key of tableKeys(model)) {
     const price = own(prices, key) ?? own(known, key)
     if (price) return price
   }
