@@ -274,7 +274,7 @@ describe('a model that rests', () => {
     const first = await watch(agent.stream('go'))
     expect(only(first.events, 'step.start').map(({ model }) => model)).toEqual(['scripted/one', 'scripted/two'])
     expect(only(first.events, 'extension')).toMatchObject([
-      { data: { skipped: ['scripted/one (rests for 30 s more (rate-limit))'], model: 'scripted/two' } },
+      { data: { skipped: ['scripted/one (in cooldown for 30 s (rate-limit))'], model: 'scripted/two' } },
     ])
 
     vi.setSystemTime(Date.now() + 29_000)
@@ -332,7 +332,7 @@ describe('a model that rests', () => {
     await agent.run('go')
     expect(failure(await agent.run('again'))).toMatchObject({
       code: 'models-failed',
-      message: expect.stringMatching(/one \(rests for \d+ s more \(rate-limit\)\); scripted\/two \(rests/),
+      message: expect.stringMatching(/one \(in cooldown for \d+ s \(rate-limit\)\); scripted\/two \(in cooldown/),
     })
     const soon = broken(429, 'slow down', { 'retry-after': '20' })
     const waiting = agentOf(named('three', soon), modelFallback([named('four', soon)]))

@@ -5,7 +5,7 @@ import type { AnyModel } from '../models/model-v3.ts'
 import { identityOf } from '../models/same-model.ts'
 import type { ModelError } from './model-error.ts'
 
-/** Why a model is left alone, and for how long. */
+/** Why a model is in cooldown, and for how long. */
 export interface CooldownState {
   readonly class: ErrorClass
   /** Milliseconds from now. */
@@ -15,30 +15,30 @@ export interface CooldownState {
 interface Cooldown {
   readonly class: ErrorClass
   readonly until: Timestamp
-  /** Failures in a row, each after the rest that followed the one before. */
+  /** Failures in a row, each after the cooldown of the one before. */
   readonly failures: number
-  /** Until when the one call that may find out has the right to. */
+  /** The end of the time in which one trial call excludes others. */
   readonly probedUntil: Timestamp
 }
 
-const firstRestMs = 5000
+const firstCooldownMs = 5000
 /** The longest interval between two trial calls, whatever the provider asks for. */
-const longestRestMs = 600_000
+const longestCooldownMs = 600_000
 /** The time after which a trial call without a result no longer blocks others. */
 const probeMs = 30_000
 
 /** The cooldowns of this process. A cache, which only saves calls that would fail. */
-const rests = new WeakMap<object, Cooldown>()
+const cooldowns = new WeakMap<object, Cooldown>()
 
-/** A model answered: one that was asked after its rest is well again. */
+/** Records a response. It ends the cooldown of a model that was called after its time. */
 export function recordSuccess(model: AnyModel, startedAt: Timestamp): void {
   const identity = identityOf(model)
-  const rest = rests.get(identity)
+  const known = cooldowns.get(identity)
   // A response to an earlier request says nothing about the current state.
-  if (rest && startedAt >= rest.until) rests.delete(identity)
+  if (known && startedAt >= known.until) cooldowns.delete(identity)
 }
 
-/** A call failed: a model that has no room for it rests, for any other reason it may be asked again. */
+/** Records a failure. A rate limit or missing capacity starts a cooldown; other failures end the trial call. */
 export function recordFailure(
   model: AnyModel,
   fault: ModelError | undefined,
@@ -46,25 +46,25 @@ export function recordFailure(
   now: Timestamp,
 ): void {
   const identity = identityOf(model)
-  const rest = rests.get(identity)
+  const known = cooldowns.get(identity)
   if (fault?.class !== 'rate-limit' && fault?.class !== 'capacity') {
-    if (rest && startedAt >= rest.until) rests.set(identity, { ...rest, probedUntil: 0 })
+    if (known && startedAt >= known.until) cooldowns.set(identity, { ...known, probedUntil: 0 })
     return
   }
   // Calls that were under way together fail together: that is one failure.
-  const again = rest !== undefined && startedAt >= rest.until
-  const failures = rest ? rest.failures + (again ? 1 : 0) : 1
+  const again = known !== undefined && startedAt >= known.until
+  const failures = known ? known.failures + (again ? 1 : 0) : 1
   const until = now + cooldownMs(fault, failures)
-  rests.set(identity, {
+  cooldowns.set(identity, {
     class: fault.class,
-    until: rest && !again ? Math.max(rest.until, until) : until,
+    until: known && !again ? Math.max(known.until, until) : until,
     failures,
     probedUntil: 0,
   })
 }
 
 function cooldownMs({ retryAfterMs }: ModelError, failures: number): number {
-  return Math.min(retryAfterMs ?? firstRestMs * 2 ** (failures - 1), longestRestMs)
+  return Math.min(retryAfterMs ?? firstCooldownMs * 2 ** (failures - 1), longestCooldownMs)
 }
 
 /**
@@ -78,15 +78,15 @@ function cooldownMs({ retryAfterMs }: ModelError, failures: number): number {
  * @returns `undefined` for a model that may be asked.
  */
 export function cooldownOf(model: OneModel, now: Timestamp = systemClock.now()): CooldownState | undefined {
-  const rest = rests.get(identityOf(model))
-  if (!rest) return undefined
-  const ms = Math.max(rest.until, rest.probedUntil) - now
-  return ms > 0 ? { class: rest.class, ms } : undefined
+  const known = cooldowns.get(identityOf(model))
+  if (!known) return undefined
+  const ms = Math.max(known.until, known.probedUntil) - now
+  return ms > 0 ? { class: known.class, ms } : undefined
 }
 
-/** Takes the right to find out whether a model that has rested answers again. */
+/** Begins the trial call of a model after its cooldown. */
 export function probe(model: OneModel, now: Timestamp): void {
   const identity = identityOf(model)
-  const rest = rests.get(identity)
-  if (rest) rests.set(identity, { ...rest, probedUntil: now + probeMs })
+  const known = cooldowns.get(identity)
+  if (known) cooldowns.set(identity, { ...known, probedUntil: now + probeMs })
 }

@@ -21,7 +21,7 @@ const defaultClasses: readonly ErrorClass[] = ['rate-limit', 'capacity', 'contex
 /** The longest wait, the same as for retries: beyond that, a clear failure is more useful. */
 const longestWaitMs = 60_000
 /** A model that another run probes may leave its cooldown earlier than announced. */
-const longestNapMs = 500
+const longestSleepMs = 500
 const maxReason = 200
 
 const optionKeys = {
@@ -57,10 +57,11 @@ export function modelFallback(
   function choose(candidates: readonly OneModel[], label: Label, now: number): Choice {
     const skipped: SkippedModel[] = []
     for (const model of candidates) {
-      const rest = cooldownOf(model, now)
+      const cooldown = cooldownOf(model, now)
       if (!isModelCleared(model, label)) skipped.push({ model, reason: refusal(model, label) })
-      else if (rest && on.includes(rest.class)) {
-        skipped.push({ model, reason: `rests for ${seconds(rest.ms)} s more (${rest.class})`, wakesInMs: rest.ms })
+      else if (cooldown && on.includes(cooldown.class)) {
+        const { ms, class: kind } = cooldown
+        skipped.push({ model, reason: `in cooldown for ${seconds(ms)} s (${kind})`, availableInMs: ms })
       } else {
         probe(model, now)
         return { model, skipped }
@@ -82,10 +83,10 @@ export function modelFallback(
             ctx.emit({ skipped: skipped.map(described), model: modelName(model) })
             return { model }
           }
-          const wakesInMs = Math.min(...skipped.map((one) => one.wakesInMs ?? Infinity))
-          if (ctx.now() + wakesInMs > deadline)
+          const availableInMs = Math.min(...skipped.map((one) => one.availableInMs ?? Infinity))
+          if (ctx.now() + availableInMs > deadline)
             return ctx.stop('models-failed', noneLeft(skipped.map(described)), addModel)
-          await sleep(Math.min(wakesInMs, longestNapMs), undefined, { signal: ctx.signal })
+          await sleep(Math.min(availableInMs, longestSleepMs), undefined, { signal: ctx.signal })
         }
       },
 
@@ -150,7 +151,7 @@ interface SkippedModel {
   readonly model: OneModel
   readonly reason: string
   /** Set where waiting helps. */
-  readonly wakesInMs?: number
+  readonly availableInMs?: number
 }
 interface Choice {
   readonly model?: OneModel
