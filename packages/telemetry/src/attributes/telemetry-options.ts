@@ -25,7 +25,7 @@ export interface TelemetryOptions {
    * Removes further secrets from everything that is recorded, names included. The run's own secrets are always removed.
    */
   readonly scrubber?: Scrubber
-  /** Largest attribute with content, in characters. Default 16,384. */
+  /** Largest attribute with content, in characters before they are escaped as JSON. Default 16,384. */
   readonly maxContentLength?: number
   /**
    * Names of tools that search a knowledge base. Their spans have the operation `retrieval`. Default: `memory_recall`.
