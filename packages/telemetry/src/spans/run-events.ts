@@ -97,8 +97,10 @@ export function traceEvent(run: TracedRun, event: AgentEvent, ctx: HookContext):
       const effect = present(effectOf(run, event, ctx))
       if (run.settle(event.callId, { error, effect, mayTell: !run.isSecret(ctx) })) return
       run.noteName(event.callId, event.toolName)
+      // Any text of the model may be the name of a tool that does not exist.
+      const toolName = ctx.tools.some(({ name }) => name === event.toolName) ? event.toolName : '_OTHER'
       return mark(here, 'provost.tool.refused', {
-        ...callOf(run, event),
+        ...callOf(run, { ...event, toolName }),
         [attr.errorType]: record.name(codeOf(error.code)),
         ...effect,
       })

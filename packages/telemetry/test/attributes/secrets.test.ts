@@ -338,6 +338,15 @@ describe('data with the label secret', () => {
       expect(text).toContain('execute_tool pass')
     })
 
+    it('in the name of a tool that a model made up', async () => {
+      const steps = [{ toolCalls: [{ name: 'vault' }] }, { toolCalls: [{ name: 'the treasure' }] }, doneStep]
+      const { agent, take } = traced(steps, { tools: [vault] })
+      expect(await agent.run('where?')).toMatchObject({ status: 'completed' })
+      expect(take()[0]?.events).toMatchObject([
+        { name: 'provost.tool.refused', attributes: { 'gen_ai.tool.name': '_OTHER', 'error.type': 'unknown-tool' } },
+      ])
+    })
+
     it('in the result of a tool that repeats its arguments', async () => {
       const steps = [
         { toolCalls: [{ name: 'vault' }] },
