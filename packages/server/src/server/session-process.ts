@@ -1,4 +1,5 @@
 import type { DurableEngine, EngineService } from '@provost/core'
+import { longestTimerMs } from '@provost/core'
 
 import { serveStore } from '../engine/store-engine.ts'
 import { wakingStore } from '../engine/waking-store.ts'
@@ -101,8 +102,10 @@ export function createSessionProcess(
   return {
     host,
     start,
-    async close(graceMs, cut = () => {}) {
+    async close(longest, cut = () => {}) {
       closed = true
+      // A longer timer would fire at once.
+      const graceMs = Math.min(longest, longestTimerMs)
       const drained = Promise.all(services.map((service) => service.drain(graceMs)))
       closing.drain()
       const over = allIdle()

@@ -187,6 +187,29 @@ test('a closing worker leaves its run to another, which continues it', async () 
   expect((await store.leaseState('s')).takeovers).toBe(0)
 })
 
+test('a worker that closes without a limit of time waits for the call of its run', async () => {
+  const store = shared()
+  const entered = Promise.withResolvers<AbortSignal>()
+  const opened = Promise.withResolvers<void>()
+  const work = tool({
+    name: 'work',
+    effect: 'read',
+    input: z.object({}),
+    execute: async (_, { signal }) => (entered.resolve(signal), await opened.promise, 'worked'),
+  })
+  const steps: readonly ScriptedEntry[] = [{ toolCalls: [{ name: 'work', input: {} }] }]
+  const agent = agentOf(store, steps, { tools: [work] })
+  await queued(store, agent, 'ann', ['s'])
+  const worker = workerOf(agent, store)
+  const signal = await entered.promise
+  const ended: string[] = []
+  const closed = worker.close({ graceMs: Number.POSITIVE_INFINITY }).then(() => ended.push('closed'))
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  expect([signal.aborted, ended]).toEqual([false, []])
+  opened.resolve()
+  await closed
+})
+
 test('a reader of a server receives the text that a worker writes, and the end of its run', async () => {
   const { path, remove } = newFolder()
   onTestFinished(remove)
