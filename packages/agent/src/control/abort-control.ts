@@ -1,12 +1,14 @@
 import { AsyncResource } from 'node:async_hooks'
 
-import { ProvostError } from '@provost/core'
+import { longestTimerMs, ProvostError } from '@provost/core'
 
 import type { PendingInputs } from '../types/inputs.ts'
 import type { AbortControl } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 
 const defaultGraceMs = 50
+/** A timer of the grace and some time for its results fires at once if it is longer than timers can be. */
+const longestGraceMs = longestTimerMs - 60_000
 
 /** Creates the abort control of one run. */
 export function createAbortControl(pendingInputs: PendingInputs): AbortControl {
@@ -28,7 +30,7 @@ export function createAbortControl(pendingInputs: PendingInputs): AbortControl {
     overdue: overdue.promise,
     abort(options = {}) {
       if (over) return
-      control.graceMs = options.graceMs ?? control.graceMs
+      control.graceMs = Math.min(options.graceMs ?? control.graceMs, longestGraceMs)
       control.pendingPolicy = options.onPendingApprovals ?? control.pendingPolicy
       // The run stops waiting for humans.
       pendingInputs.drained.resolve()

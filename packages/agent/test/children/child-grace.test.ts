@@ -42,3 +42,25 @@ test('an aborted child has half the grace of its parent, so that the parent reco
   await vi.advanceTimersByTimeAsync(1000)
   expect((await stream.result).status).toBe('aborted')
 })
+
+test.each([[Number.POSITIVE_INFINITY], [2 ** 31]])('a grace of %d ms lets a tool end as it likes', async (graceMs) => {
+  const entered = Promise.withResolvers<void>()
+  const ends = tool({
+    name: 'ends',
+    input: z.object({}),
+    async execute(_, { signal }) {
+      const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
+      entered.resolve()
+      await aborted
+      await new Promise((resolve) => setTimeout(resolve, 150))
+      return 'ended well'
+    },
+  })
+  const model = scriptedModel([{ toolCalls: [{ name: 'ends', input: {} }] }])
+  const stream = createAgent({ name: 'desk', model, tools: [ends] }).stream('go')
+  await entered.promise
+  await stream.abort({ graceMs })
+  const { status, messages } = await stream.result
+  expect(status).toBe('aborted')
+  expect(JSON.stringify(messages)).toContain('ended well')
+})
