@@ -7,7 +7,7 @@ import type { StreamPart } from './stream-part.ts'
 type CustomPart = Extract<Part, { type: 'custom' }>
 
 const kind = 'anthropic.compaction'
-/** More than all summaries of a response have. */
+/** More than all summaries of a response have, with their metadata. */
 const maxCharacters = 4_000_000
 
 interface HeldCompaction {
@@ -29,20 +29,24 @@ export function isCompaction({ providerMetadata }: Extract<StreamPart, { type: '
 export function holdCompaction(take: (part: StreamPart) => void): (part: StreamPart) => void {
   const held = new Map<string, HeldCompaction>()
   let characters = 0
+  function weigh(more: number): void {
+    characters += more
+    if (characters <= maxCharacters) return
+    throw new ProvostError('answer-too-large', `The summary has more than ${maxCharacters} characters.`, {
+      hint: 'Check which server responds at this address.',
+    })
+  }
   return (part) => {
     if (part.type === 'text-start' && isCompaction(part)) {
+      weigh(part.id.length + JSON.stringify(part.providerMetadata).length)
       held.set(part.id, { text: '', metadata: part.providerMetadata ?? {} })
       return
     }
     const summary = held.size > 0 && 'id' in part && part.id !== undefined ? held.get(part.id) : undefined
     if (!summary) take(part)
     else if (part.type === 'text-delta') {
+      weigh(part.delta.length)
       summary.text += part.delta
-      characters += part.delta.length
-      if (characters <= maxCharacters) return
-      throw new ProvostError('answer-too-large', `The summary has more than ${maxCharacters} characters.`, {
-        hint: 'Check which server responds at this address.',
-      })
     } else if (part.type === 'text-end') {
       held.delete(part.id)
       const anthropic = { ...summary.metadata['anthropic'], ...part.providerMetadata?.['anthropic'] }

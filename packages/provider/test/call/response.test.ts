@@ -194,6 +194,10 @@ describe('the response of a model', () => {
         { type: 'text-delta', id: `${n}`, delta: million },
       ],
     ],
+    [
+      'metadata of summaries',
+      (n) => [{ type: 'text-start', id: `${n}`, providerMetadata: { anthropic: { type: 'compaction', million } } }],
+    ],
   ])('ends with an error when it exceeds its limit by %s', async (_, parts) => {
     const endless = Array.from({ length: 70 }, (_none, n) => parts(n)).flat()
     const { answer } = await hear(modelOf([...endless, finish()]))
