@@ -17,21 +17,25 @@ export interface Mark {
 /** Sessions and entries in which the tour looks. */
 const mostSessions = 20
 const mostRows = 2_000
+/** Sights that a session can have, and the fork of one. */
+const sights = 6
 
-/** Finds each sight in the last sessions. It is read again when a session changes. */
+/** Finds each sight in the last sessions, the last first, until it has all. A session is read again when it changes. */
 export const marksQuery = (sessions: readonly ConsoleSession[]) => {
   const looked = sessions.slice(0, mostSessions)
   return queryOptions({
     queryKey: ['tour', looked.map(({ id, updatedAt }) => [id, updatedAt])] as const,
-    queryFn: async ({ signal }): Promise<ReadonlyMap<Sight, Mark>> => {
+    queryFn: async ({ client, signal }): Promise<ReadonlyMap<Sight, Mark>> => {
       const marks = new Map<Sight, Mark>()
       const tell = (sight: Sight, mark: Mark): void => void (marks.has(sight) || marks.set(sight, mark))
       for (const session of looked) {
-        const index = await consoleApi.index(session.id, { limit: mostRows }, signal)
-        for (const [sight, row] of sightsIn(index)) {
-          const [no, , offset, , , , , , callId] = row
-          tell(sight, { session, log: index.logs[no]?.log ?? session.id, offset, callId })
-        }
+        if (marks.size === sights) break
+        const seen = await client.fetchQuery({
+          queryKey: ['tour', session.id, session.updatedAt] as const,
+          queryFn: async () => sightsIn(await consoleApi.index(session.id, { limit: mostRows }, signal)),
+          staleTime: Number.POSITIVE_INFINITY,
+        })
+        for (const [sight, { log = session.id, ...place }] of seen) tell(sight, { session, log, ...place })
         if (session.forkedFrom !== undefined) tell('fork', { session, log: session.id, offset: 1, callId: null })
       }
       return marks
@@ -40,22 +44,32 @@ export const marksQuery = (sessions: readonly ConsoleSession[]) => {
   })
 }
 
-function sightsIn({ rows }: IndexAnswer): readonly (readonly [Sight, IndexRow])[] {
+type Seen = readonly [
+  Sight,
+  { readonly log: string | undefined; readonly offset: number; readonly callId: string | null },
+]
+
+function sightsIn({ logs, rows }: IndexAnswer): readonly Seen[] {
   const children = new Set<string>()
-  return rows.flatMap((row): readonly (readonly [Sight, IndexRow])[] => {
-    const [log, , , , type, op, , , callId, , , , , , , detail] = row
-    if (type === 'audit' && op === 'blocked') return [['stopped', row]]
-    if (type === 'wait' && op === 'approval') return [['asked', row]]
-    if (type === 'run' && op === 'resumed') return [['resumed', row]]
-    if (type === 'message' && detail?.calls?.some(({ toolName }) => toolName === 'code_execute'))
-      return [['script', row]]
-    if (type !== 'child' || op !== 'spawned') return []
-    // The children of a fan-out are named after it: `…/fan-out.NAME`.
-    const [, group] = /^(.*)\.[^./]*$/u.exec(callId ?? '') ?? []
-    if (group === undefined) return []
-    const key = `${log} ${group}`
-    if (children.has(key)) return [['fan-out', row]]
-    children.add(key)
-    return []
+  return rows.flatMap((row) => {
+    const sight = sightOf(row, children)
+    const [no, , offset, , , , , , callId] = row
+    return sight === undefined ? [] : [[sight, { log: logs[no]?.log, offset, callId }] as const]
   })
+}
+
+/** @param children the first child of each group that was seen before. */
+function sightOf(row: IndexRow, children: Set<string>): Sight | undefined {
+  const [log, , , , type, op, , , callId, , , , , , , detail] = row
+  if (type === 'audit' && op === 'blocked') return 'stopped'
+  if (type === 'wait' && op === 'approval') return 'asked'
+  if (type === 'run' && op === 'resumed') return 'resumed'
+  if (type === 'message' && detail?.calls?.some(({ toolName }) => toolName === 'code_execute')) return 'script'
+  // The children of a fan-out are named after it: `…/fan-out.NAME`.
+  const [, group] = (type === 'child' && op === 'spawned' && /^(.*)\.[^./]*$/u.exec(callId ?? '')) || []
+  if (group === undefined) return undefined
+  const key = `${log} ${group}`
+  if (children.has(key)) return 'fan-out'
+  children.add(key)
+  return undefined
 }

@@ -70,6 +70,11 @@ export function Tour(): ReactNode {
       <p className="dim">
         What the last sessions of this server show. A step without an example names the command that makes one.
       </p>
+      {!marks && !(error ?? found.error) && (
+        <p className="dim" role="status">
+          Reading the last sessions…
+        </p>
+      )}
       {(error ?? found.error) && <Failure error={error ?? found.error} />}
       <ol>
         {steps.map((step) => (
@@ -77,6 +82,7 @@ export function Tour(): ReactNode {
             key={step.sight}
             step={step}
             mark={marks?.get(step.sight)}
+            isMissing={marks !== undefined && !marks.has(step.sight)}
             latest={sessions.find(({ status }) => status === 'idle')?.id}
           />
         ))}
@@ -88,10 +94,13 @@ export function Tour(): ReactNode {
 function TourStep({
   step: { sight, title, text, command },
   mark,
+  isMissing,
   latest,
 }: {
   readonly step: Step
   readonly mark: Mark | undefined
+  /** No session has it. */
+  readonly isMissing: boolean
   /** The last session that ended its turn: the fork of one that waits would leave that turn out. */
   readonly latest: string | undefined
 }): ReactNode {
@@ -114,7 +123,7 @@ function TourStep({
           </Link>
         </p>
       )}
-      {!mark && sight !== 'fork' && (
+      {isMissing && sight !== 'fork' && (
         <pre className="block" tabIndex={0} role="region" aria-label={`Command: ${title}`}>
           {command}
         </pre>
