@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { useSyncExternalStore } from 'react'
 
-import { duration, moment } from './measures.ts'
+import { age, duration, moment } from './measures.ts'
 
 const listeners = new Set<() => void>()
 let now = Date.now()
@@ -27,12 +27,12 @@ export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now)
 }
 
-/** The age of a moment, such as `4 min 2 s ago`; the moment itself is its title. */
+/** The age of a moment, such as `4 min ago`; the moment itself is its title. */
 export function Ago({ at }: { readonly at: number }): ReactNode {
-  const age = Math.max(0, useNow() - at)
+  const ms = Math.max(0, useNow() - at)
   return (
     <time className="dim" dateTime={new Date(at).toISOString()} title={moment(at)}>
-      {age < 5_000 ? 'now' : `${duration(age)} ago`}
+      {ms < 5_000 ? 'now' : `${age(ms)} ago`}
     </time>
   )
 }
