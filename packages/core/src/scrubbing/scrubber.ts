@@ -168,6 +168,7 @@ function scrubWithin(
     for (const item of value) list.push(inner(item))
     return list
   }
+  if (value instanceof Uint8Array) return scrubBytes(scrub, value)
   const copy: Record<string, unknown> = {}
   seen.set(value, copy)
   if (value instanceof Map) return [...value].map(inner)

@@ -1,10 +1,12 @@
-/** The size up to which a value is searched; a larger one counts as a match. */
+import { textOf } from './unescaped.ts'
+
+/** The depth up to which a value is searched; a deeper one counts as a match. */
 const deepest = 100
 
 /**
  * Returns whether any text in a value matches, also where only an inspector shows it: in symbols, in fields that are not
- * enumerable or are inherited, in functions, and in the errors of an AggregateError. A value nested too deeply counts as
- * a match.
+ * enumerable or are inherited, in functions, in bytes, and in the errors of an AggregateError. A value nested too deeply
+ * counts as a match.
  */
 export function someTextIn(value: unknown, found: (text: string) => boolean): boolean {
   return within(value, found, new Set(), 0)
@@ -32,8 +34,11 @@ function within(value: unknown, found: (text: string) => boolean, seen: Set<obje
 }
 
 function* insidesOf(value: object): Iterable<unknown> {
-  // Bytes are not text, and each would count as a number.
-  if (ArrayBuffer.isView(value)) return
+  // Each number of a view would count as a text.
+  if (ArrayBuffer.isView(value)) {
+    if (value instanceof Uint8Array) yield textOf(value)
+    return
+  }
   if (value instanceof Map || value instanceof Set || value instanceof Headers) yield* value
   else if (value instanceof Date || value instanceof URL || value instanceof URLSearchParams) yield String(value)
   else if (value instanceof RegExp) yield value.source

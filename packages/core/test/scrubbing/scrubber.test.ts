@@ -196,3 +196,15 @@ describe('scrubError returns an error for a thrown value that cannot be read', (
     expect(inspect(scrubbed, { depth: 1000, showHidden: true })).not.toContain(secret)
   })
 })
+
+test('bytes in a value are searched as text, and stay bytes', () => {
+  const one = scrubber()
+  const held = { body: Buffer.from(`a ${secret} b`), picture: new Uint8Array([1, 2, 3]) }
+  expect(one.holds(held)).toBe(true)
+  expect(one.holds({ picture: held.picture })).toBe(false)
+  const body: unknown = Reflect.get(Object(one.scrubValue(held)), 'body')
+  expect(body).toEqual(new Uint8Array(Buffer.from(`a ${shown} b`)))
+  expect(one.scrubValue(held)).toMatchObject({ picture: held.picture })
+  const error = scrubError(one, Object.assign(new Error('failed'), { body: held.body }))
+  expect(error).not.toHaveProperty('body')
+})
