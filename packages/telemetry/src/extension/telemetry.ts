@@ -1,7 +1,7 @@
 import type { Context, Span } from '@opentelemetry/api'
 import { context, trace } from '@opentelemetry/api'
-import type { Extension, HookContext, KnownKeys, MovedKeys, TimedOperationOf, Watching } from '@provost/core'
-import { assertNever, checkChoice, checkOptions, defineExtension } from '@provost/core'
+import type { CheckedKeys, Extension, HookContext, MovedKeys, TimedOperationOf, Watching } from '@provost/core'
+import { assertNever, checkChoice, checkOptions, defineExtension, oneOf, ProvostError } from '@provost/core'
 
 import type { ContentKind } from '../attributes/content.ts'
 import { createRecorder } from '../attributes/content.ts'
@@ -27,13 +27,32 @@ const everything: readonly ContentKind[] = ['messages', 'instructions', 'tools',
 const optionKeys = {
   tracer: true,
   meter: true,
-  metricNames: true,
-  recordContent: true,
+  metricNames: oneOf('current', 'classic', 'both'),
+  recordContent: checkKinds,
   scrubber: true,
-  maxContentLength: true,
+  maxContentLength: checkLength,
   retrievalTools: true,
   sandboxTools: true,
-} satisfies KnownKeys<TelemetryOptions>
+} satisfies CheckedKeys<TelemetryOptions>
+
+/** A misspelt kind would record nothing, unnoticed. */
+function checkKinds(value: unknown, name: string, where: string): void {
+  if (Array.isArray(value)) for (const kind of value) checkChoice(kind, everything, name, where)
+  else if (value !== undefined && typeof value !== 'boolean')
+    throw invalidOption(`${name} of ${where} is neither a boolean nor a list`, "Give true, or ['messages', 'tools'].")
+}
+
+function checkLength(value: unknown, name: string, where: string): void {
+  if (value === undefined || (typeof value === 'number' && value >= 1)) return
+  throw invalidOption(
+    `${name} of ${where} is not a number of at least 1`,
+    'Give a number of characters, such as 16_384.',
+  )
+}
+
+function invalidOption(what: string, hint: string): ProvostError {
+  return new ProvostError('invalid-option', `The option ${what}.`, { hint })
+}
 
 const movedKeys: MovedKeys = {
   recordInputs: "Write recordContent: ['messages', 'tools'].",
@@ -51,12 +70,13 @@ const movedKeys: MovedKeys = {
  * - A resumed run is a span of its own, linked to the previous one, also in another process: the log holds the context.
  * - Without a registered SDK, `tracer` and `meter`, the extension does nothing.
  *
+ * @throws ProvostError `unknown-option`, `invalid-option`
+ *
  * @example
  * const agent = createAgent({ name: 'desk', model, tools, extensions: [telemetry({ recordContent: ['errors'] })] })
  */
 export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
   checkOptions(options, optionKeys, 'telemetry', movedKeys)
-  checkChoice(options.metricNames, ['current', 'classic', 'both'], 'metricNames', 'telemetry')
   const { recordContent = false, scrubber, maxContentLength = 16_384 } = options
   const kinds = recordContent === true ? everything : recordContent === false ? [] : recordContent
   const recorded: ReadonlySet<ContentKind> = new Set(kinds)
