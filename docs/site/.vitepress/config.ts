@@ -20,8 +20,7 @@ function drawDiagrams(md: MarkdownIt): void {
     const own = svg.replaceAll(/(?<= id="|url\(#)(?=arrowhead)/gu, `d${index}-`)
     // A wide one scrolls, so that its words can be read.
     const [, width = '0'] = /<svg[^>]*? width="([\d.]+)/u.exec(own) ?? []
-    const least = Math.max(Math.min(Number(width), 560), Number(width) * 0.72)
-    const style = ` style="min-width:${Math.round(least)}px"`
+    const style = ` style="min-width:${Math.round(Number(width) * 0.72)}px"`
     return `<figure v-pre class="diagram">${own.replace(/ style="[^"]*"/u, style)}</figure>\n`
   }
 }
