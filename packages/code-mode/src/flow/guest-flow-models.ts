@@ -288,13 +288,16 @@ const json = {
 }
 
 const pending = (x) => { const v = raw(x); return typeof v === 'object' && v !== null ? followedThen(v) : x }
+// A call that a branch did not make has no label: what it would have resolved first depends on all branches so far.
+const settled = (v, p) => pending(lab(v, join(p, decided)))
 const gathered = (name) => (_, [x], p, f) => {
   const items = [], it = iter(x, p), labels = []
   while (it.next(p)) { items.push(pending(it.value)); labels.push(labelOf(it.value)) }
   const l = it.label, all = labels.reduce(join, l)
   const made = apply(f, P, [items])
   return lab(apply(then, made, [(v) => {
-    if (!isArray(v)) return lab(v, all)
+    // Which one is first depends on those that never settle.
+    if (name === 'race' || name === 'any') return lab(v, join(all, decided))
     const out = []
     for (let i = 0; i < v.length; i++) out[i] = name === 'all' ? lab(v[i], labels[i]) : v[i]
     return fresh(out, l)
@@ -312,7 +315,7 @@ const promiseMakers = {
   reject: (_, [x], p) => { if (bads[p]) stop(messageOf(raw(x)), p); return P.reject(x) },
   withResolvers: (_, args, p) => {
     const made = P.withResolvers()
-    return { promise: made.promise, resolve: modelled((_, [v], q) => made.resolve(pending(lab(v, q)))), reject: modelled((_, [v], q) => { if (bads[q]) stop(messageOf(raw(v)), q); made.reject(v) }) }
+    return { promise: made.promise, resolve: modelled((_, [v], q) => made.resolve(settled(v, q))), reject: modelled((_, [v], q) => { if (bads[q]) stop(messageOf(raw(v)), q); made.reject(v) }) }
   },
 }
 const modelled = (model) => { const f = () => {}; models.set(f, model); return f }
@@ -420,7 +423,7 @@ makers.set(D, (args, p) => { acc = 0; const given = args.map((x) => { const v = 
 makers.set(R, (args, p) => { acc = 0; const given = args.map(un), l = acc; let out; try { out = construct(R, given) } catch (e) { if (bads[join(l, p)]) stop(messageOf(e), join(l, p)); throw e } raise(out, l); return lab(out, l) })
 makers.set(Array, (args, p) => { if (args.length === 1 && typeof raw(args[0]) === 'number') { const out = guarded(labelOf(args[0]), p, Array, undefined, [raw(args[0])]); raise(out, labelOf(args[0])); return out } return [...args] })
 makers.set(Object, ([x]) => nil(x) ? {} : x)
-makers.set(P, ([f], p) => { let made; const fn = asCall(f, 0, p); const out = new P((resolve, reject) => { made = [modelled((_, [v], q) => { resolve(pending(lab(v, q))) }), modelled((_, [v], q) => { if (bads[q]) stop(messageOf(raw(v)), q); reject(v) })] }); try { c(f, undefined, made, p) } catch (e) { models.get(made[1])(undefined, [e], p) } return out })
+makers.set(P, ([f], p) => { let made; const fn = asCall(f, 0, p); const out = new P((resolve, reject) => { made = [modelled((_, [v], q) => { resolve(settled(v, q)) }), modelled((_, [v], q) => { if (bads[q]) stop(messageOf(raw(v)), q); reject(v) })] }); try { c(f, undefined, made, p) } catch (e) { models.get(made[1])(undefined, [e], p) } return out })
 for (const key of ownKeys(G)) if (typeof key === 'string' && /Error$/.test(key)) {
   const make = (args, p, C) => { acc = 0; const given = args.map((x) => { const v = raw(x); return typeof v === 'object' ? (acc = join(acc, labelOf(x)), deep(v)) : un(x) }), l = acc; const out = construct(C, given); raise(out, l); return out }
   makers.set(G[key], make)

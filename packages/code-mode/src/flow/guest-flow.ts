@@ -67,7 +67,7 @@ const join = (a, b) => {
 }
 const namesOf = (l) => { const list = sets[l], out = []; for (let i = 0; i < list.length; i++) { const o = origins[list[i]]; out[i] = o.call + ':' + o.kind } return out }
 
-let pc = 0, leaky = false, acc = 0, anyShape = false, spread = 0, lacks = 0, steps = 0
+let pc = 0, decided = 0, leaky = false, acc = 0, anyShape = false, spread = 0, lacks = 0, steps = 0
 const shapes = new W()
 // Fields whose label the tool declares, whatever the label of the object is.
 let anyDeclared = false
@@ -286,6 +286,7 @@ const ops = {
   br: (p, t, line) => { if (!(t instanceof Box)) return p; return ops.brl(p, t.l, line) },
   brl: (p, l, line) => {
     if (l === 0) return p
+    decided = join(decided, l)
     const all = join(p, l)
     // A getter or a toString that the branch calls takes it from here.
     pc = all
@@ -340,6 +341,7 @@ const ops = {
     return out
   },
   from: (list, at) => { const out = list.slice(at), l = shapeOf(list); if (l !== 0) raise(out, l); return out },
+  ret: (x) => { const v = raw(x); if (typeof v !== 'object' || v === null) return x; const made = followedThen(v), l = labelOf(x); return made === v ? x : l === 0 ? made : apply(then, made, [(r) => lab(r, l)]) },
   w: (x) => { const v = raw(x); return typeof v === 'object' && v !== null ? followedThen(v) : x },
   // The label of what a generator does: whether it goes on, and with which step.
   u: join,

@@ -93,6 +93,11 @@ function isVisible(ctx: RewriteContext, binding: Binding, node: AnyNode): boolea
   }
 }
 
+/** What a function returns. The engine would call the `then` of what an async one returns itself, and lose labels. */
+export function returnedText({ async, generator }: FunctionNode, value: string): string {
+  return async && !generator ? `$$.ret(${value})` : value
+}
+
 /**
  * A step of a generator, with the label of all branches so far that decided whether there is one. Readers of an async
  * generator take that label from the value.

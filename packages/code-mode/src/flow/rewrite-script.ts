@@ -3,7 +3,7 @@ import { parseExpressionAt } from 'acorn'
 
 import { GuestSyntaxError } from '../engine/engine.ts'
 import type { FunctionFrame, PlaceRow, RewriteContext } from './rewrite-context.ts'
-import { leaves, placeLines, refuse, stepText } from './rewrite-context.ts'
+import { leaves, placeLines, refuse, returnedText, stepText } from './rewrite-context.ts'
 import { expressionText } from './rewrite-expression.ts'
 import { declarePattern } from './rewrite-pattern.ts'
 import { leaving, statementText } from './rewrite-statement.ts'
@@ -110,7 +110,7 @@ export function rewriteScript(wrapped: string, acting: (tool: string) => boolean
       const inner =
         body.type === 'BlockStatement'
           ? body.body.map((one) => ctx.statement(one)).join(' ')
-          : `return ${ctx.expression(body)};`
+          : `return ${returnedText(node, ctx.expression(body))};`
       const returns = early && !isConstructor ? 'return $$.j(void 0, $$p);' : ''
       const last = node.generator ? `return ${stepText(node, 'void 0')};` : returns
       const end = `${early ? leaving(ctx) : ''}${last}`

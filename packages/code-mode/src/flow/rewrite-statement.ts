@@ -1,7 +1,7 @@
 import type { AnyNode } from 'acorn'
 
 import type { RewriteContext } from './rewrite-context.ts'
-import { fresh, leaves, lineOf, mark, mergesOf, refuse, stepText, temp } from './rewrite-context.ts'
+import { fresh, leaves, lineOf, mark, mergesOf, refuse, returnedText, stepText, temp } from './rewrite-context.ts'
 import { classRest } from './rewrite-expression.ts'
 import { assignPattern, declarePattern } from './rewrite-pattern.ts'
 import { isFunction } from './syntax-tree.ts'
@@ -126,9 +126,10 @@ function returnStatement(ctx: RewriteContext, node: Of<'ReturnStatement'>): stri
     const result = fresh('r')
     return `{ const ${result} = ${value}; ${leaving(ctx)}return ${stepText(ctx.frame.node, result)}; }`
   }
-  if (isConstructor || !leavesEarly) return `return ${value};`
+  const returned = returnedText(ctx.frame.node, value)
+  if (isConstructor || !leavesEarly) return `return ${returned};`
   const result = fresh('r')
-  return `{ const ${result} = ${value}; ${leaving(ctx)}return $$.j(${result}, $$p); }`
+  return `{ const ${result} = ${returned}; ${leaving(ctx)}return $$.j(${result}, $$p); }`
 }
 
 /** Writes a statement. Its tests raise the label of what they decide. */

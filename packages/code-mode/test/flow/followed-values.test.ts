@@ -132,6 +132,30 @@ describe('the origin of a value', () => {
   })
 
   it.each([
+    ['a promise', 'new Promise((settle) => { if (TEST) settle(1); settle(2) })'],
+    [
+      'withResolvers',
+      '(() => { const made = Promise.withResolvers(); if (TEST) made.resolve(1); made.resolve(2); return made.promise })()',
+    ],
+    ['a race', 'Promise.race([new Promise((settle) => { if (TEST) settle(1) }), Promise.resolve(2)])'],
+    ['a thenable', '({ then(settle) { if (TEST) settle(1); settle(2) } })'],
+    ['a thenable of an async function', '(async () => ({ then(settle) { if (TEST) settle(1); settle(2) } }))()'],
+  ])('reaches what %s resolves with, whether a branch resolved it or not', async (_, made) => {
+    for (const test of ['mail.n > 3', 'mail.n > 30']) {
+      const source = `const mail = await tools.mail({})\nreturn [await ${made.replace('TEST', test)}]`
+      expect(await untrustedParts(source)).toEqual(['/0'])
+    }
+  })
+
+  it('keeps what an async function returns, and adds nothing to a promise of a script without such branches', async () => {
+    const start = `const mail = await tools.mail({})\nconst all = async () => mail.list\nconst own = async () => ({ a: 1 })\n`
+    expect(await untrustedParts(`${start}return [(await all())[0], (await own()).a]`)).toEqual(['/0'])
+    expect(await untrustedParts('return [await new Promise((settle) => settle(1)), await Promise.race([2])]')).toEqual(
+      [],
+    )
+  })
+
+  it.each([
     ['JSON.parse', `JSON.parse('{"a":1}', (key, value) => key === 'a' ? mail.text : value)`],
     ['JSON.stringify', `JSON.stringify({ a: 1 }, (key, value) => key === 'a' ? mail.text : value)`],
     ['JSON.stringify', 'JSON.stringify({ a: 1 }, (key, value) => value, mail.n)'],
