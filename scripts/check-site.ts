@@ -29,7 +29,7 @@ const looks: readonly Look[] = [
 /** What readers type who do not know the names of this project yet. */
 const searches: readonly Search[] = [
   { words: 'approval', page: '/guide/approvals.html' },
-  { words: 'human in the loop', page: '/guide/problems.html' },
+  { words: 'human in the loop', page: '/guide/approvals.html' },
   { words: 'resume', page: '/guide/sessions.html' },
   { words: 'sqlite', page: '/guide/stores.html' },
   { words: 'abort', page: '/guide/sessions.html' },
@@ -44,6 +44,13 @@ const searches: readonly Search[] = [
   { words: 'mcp', page: '/packages/tools.html' },
   { words: 'api key', page: '/guide/secrets.html' },
   { words: 'gdpr', page: '/guide/stores.html' },
+  { words: 'structured output', page: '/guide/models.html' },
+  { words: 'opentelemetry', page: '/guide/telemetry.html' },
+  { words: 'timeouts', page: '/guide/production.html' },
+  { words: 'multi agent', page: '/guide/teams.html' },
+  { words: 'next.js', page: '/guide/recipes.html' },
+  { words: 'vitest', page: '/guide/evaluations.html' },
+  { words: 'policy not allowed error', page: '/guide/errors.html' },
 ]
 
 if (!existsSync(join(built, 'index.html'))) {
