@@ -73,7 +73,7 @@ export default defineConfig({
           searchOptions: {
             // Guides explain; the reference and records of changes are for readers who know the names.
             boostDocument: (id: string) =>
-              /^\/(?:guide\/(?!errors)|start\/|packages\/tools)/.test(id)
+              /^\/(?:guide\/|start\/|packages\/tools)/.test(id)
                 ? 2
                 : /^\/(?:reference|decisions|changelog|contributing|features|examples\/seeds|packages\/provost)/.test(
                       id,
