@@ -77,7 +77,8 @@ const failed = (call, message, stop) => {
 }
 
 // A value that is too large to write as JSON is a memory failure.
-const unwritten = (e) => messageOf(e) === 'out of memory' ? 'memory-limit' : 'not-json'
+// Without memory for an error the engine throws null.
+const unwritten = (e) => e === null || messageOf(e) === 'out of memory' ? 'memory-limit' : 'not-json'
 
 // The guest cannot throw an error that no script catches. The call of elapsed makes the host stop the loop that
 // follows.
