@@ -1,14 +1,18 @@
-/**
- * npm run release -- --repository URL
- *
- * Prepares a release: the address of the repository in each manifest, the version and the changelog of each package, the date
- * in CHANGELOG.md, and the lock file. Nothing is published, committed or sent. An address is not guessed: without one in the
- * manifests or on the command line, nothing is written.
- */
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+
+const help = `Prepares a release: the address of the repository in each manifest, the version and the changelog of each package,
+the date in CHANGELOG.md, and the lock file. Nothing is published, committed or sent.
+
+Usage: npm run release -- [options]
+
+  --repository URL  https://HOST/OWNER/NAME. It is not guessed: without one here or in the manifests, nothing is written
+  --help            this text
+
+docs/release.md has the checks before and after it.
+`
 
 /** What npm shows beside a package, and compares with the workflow that publishes it. */
 export interface RepositoryFields {
@@ -91,8 +95,9 @@ export function prepareRelease(root: string, address: string | undefined): void 
 
 if (import.meta.main) {
   try {
-    const { values } = parseArgs({ options: { repository: { type: 'string' } } })
-    prepareRelease(join(import.meta.dirname, '..'), values.repository)
+    const { values } = parseArgs({ options: { repository: { type: 'string' }, help: { type: 'boolean' } } })
+    if (values.help) process.stdout.write(help)
+    else prepareRelease(join(import.meta.dirname, '..'), values.repository)
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
     process.exitCode = 2

@@ -49,6 +49,12 @@ test('without an address the release is refused before anything is written, with
   expect(readFileSync(file, 'utf8')).toBe('{"name":"@provost/core","version":"0.0.0"}')
 })
 
+test('--help says what is prepared, and prepares nothing', () => {
+  const script = fileURLToPath(new URL('../release.ts', import.meta.url))
+  const { status, stdout } = spawnSync(process.execPath, [script, '--help'], { encoding: 'utf8' })
+  expect([status, stdout]).toEqual([0, expect.stringContaining('Usage: npm run release')])
+})
+
 test('the newest part of the changelog gets its date, and no other part', () => {
   const text = '# Changelog\n\n## 0.2.0 (unreleased)\n\nNew.\n\n## 0.1.0 (2026-11-28)\n'
   const dated = '# Changelog\n\n## 0.2.0 (2027-01-02)\n\nNew.\n\n## 0.1.0 (2026-11-28)\n'
