@@ -86,14 +86,18 @@ test('in a browser, files are chosen, dropped and pasted, reach the model, and a
         const { page: shown } = tab
         await shown.locator('.row').first().waitFor()
         await shown.goto(`${server.url}/console/sessions/${sessionId}/talk`)
-        await shown.getByText('At most 10 files, 730 kB together').waitFor()
         const message = shown.getByLabel('Message', { exact: true })
+        await message.waitFor()
+        const limits = shown.getByText('At most 10 files, 730 kB together')
+        // A phone has room for them once there is a file.
+        await expect.poll(() => limits.isVisible(), { timeout: 30_000 }).toBe(look.width === 'desk')
         const picker = shown.getByLabel('Files for the message')
         await picker.setInputFiles([
           { name: 'cap.png', mimeType: 'image/png', buffer: picture },
           { name: 'big.pdf', mimeType: 'application/pdf', buffer: Buffer.alloc(800_000, 1) },
           { name: 'no\u202Egpj.zip', mimeType: 'application/zip', buffer: picture },
         ])
+        await limits.waitFor()
         const problems = shown.getByRole('alert')
         await problems.getByText('big.pdf has 800 kB, more than 730 kB.').waitFor()
         await problems.getByText('no\\u202egpj.zip has the type application/zip').waitFor()
