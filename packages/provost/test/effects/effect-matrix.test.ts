@@ -18,8 +18,8 @@ import type { EffectCase, EffectSite } from './effect-site.ts'
 
 /** Every moment on every store; otherwise a sample. */
 const full = process.env['PROVOST_TEST_FULL'] === '1'
-/** Independent cells that wait for each other's time-outs side by side. */
-const cellsAtOnce = 48
+/** Independent cells that wait for each other's time-outs side by side. A database server takes its share of the machine. */
+const cellsAtOnce = { sqlite: 48, postgres: 16 } as const
 /** Cells of one process that is killed: to start it costs more than its cells. */
 const cellsInProcess = 96
 
@@ -184,7 +184,7 @@ describe.each(['sqlite', 'postgres'] as const)('an effect on %s', (kind) => {
   test.skipIf(missing)('takes place once when its request or its reply is lost or late', async ({ skip }) => {
     skip(left, 'in full runs')
     const wrongs: string[] = []
-    await inTurns(sampled(rows, full ? 1 : 17), cellsAtOnce, async (row) => {
+    await inTurns(sampled(rows, full ? 1 : 17), cellsAtOnce[kind], async (row) => {
       const bank = await openBank(row)
       const id = `lost-${nameOf(row)}`
       const { status, asked, error } = await settleCase({ ...row, bank: bank.url }, id, store, humanAt(bank))
@@ -201,7 +201,7 @@ describe.each(['sqlite', 'postgres'] as const)('an effect on %s', (kind) => {
     const wrongs: string[] = []
     let reached = 0
     const cells = await cellsOf(['none', 'slow', 'in-doubt'], 0)
-    await inTurns(cells, cellsAtOnce, async ({ row, name, nth }) => {
+    await inTurns(cells, cellsAtOnce[kind], async ({ row, name, nth }) => {
       const bank = await openBank(row)
       const id = `abort-${nameOf(row)}-${name}-${nth}`
       const controller = new AbortController()
@@ -325,7 +325,7 @@ async function cellsOf(some: readonly FaultName[], turn: number): Promise<readon
     rows.filter(({ fault }) => some.includes(fault)),
     full ? 1 : 11,
   )
-  await inTurns(chosen, cellsAtOnce, async (row) => {
+  await inTurns(chosen, cellsAtOnce.sqlite, async (row) => {
     if (!momentsOf.has(row)) momentsOf.set(row, findMoments(row))
     await momentsOf.get(row)
   })
