@@ -50,8 +50,7 @@ test('without an address the release is refused before anything is written, with
 })
 
 test('--help says what is prepared, and prepares nothing', () => {
-  const script = fileURLToPath(new URL('../release.ts', import.meta.url))
-  const { status, stdout } = spawnSync(process.execPath, [script, '--help'], { encoding: 'utf8' })
+  const { status, stdout } = release('--help')
   expect([status, stdout]).toEqual([0, expect.stringContaining('Usage: npm run release')])
 })
 

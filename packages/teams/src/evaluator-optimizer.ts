@@ -44,14 +44,13 @@ export async function evaluatorOptimizer<Out>(options: EvaluatorOptimizerOptions
   const { generator, input, evaluator, maxIterations = 3, within, session, store, ...team } = options
   if (within) return improve(within, options, maxIterations)
   const { options: agent, store: own } = resolvedAgentOf(generator)
-  const same = () => [generator.name, inputJson(input), evaluator.kind, maxIterations]
   return runStandalone(
     {
       ...team,
       name: 'evaluator_optimizer',
       agent: { name: 'evaluator_optimizer', model: agent.model, ...(agent.prices && { prices: agent.prices }) },
       store: store ?? (session ? own : undefined),
-      within: session && { session, same: same() },
+      within: session && { session, same: [generator.name, inputJson(input), evaluator.kind, maxIterations] },
       hasEffects: true,
     },
     (ctx) => improve(ctx, options, maxIterations),

@@ -1,6 +1,6 @@
 import type { Agent, AgentOptions } from '@provost/agent'
 import { checkFanOut, inputJson, resolvedAgentOf, runStandalone } from '@provost/agent/internal'
-import type { FanOut, FanOutResult, SessionStore } from '@provost/core'
+import type { FanOut, FanOutChild, FanOutResult, Json, SessionStore } from '@provost/core'
 
 import type { TeamOptions } from './team-options.ts'
 import { teamKeys } from './team-options.ts'
@@ -50,16 +50,12 @@ async function inRunOf<T>(
   options: FanOutOptions<T> & { readonly store?: SessionStore },
 ): Promise<FanOutResult<T>> {
   const { children, mergeStrategy, perBudget, maxConcurrentChildren = 4, where, session, ...team } = options
-  const same = () =>
-    children.map((child) =>
-      'agent' in child ? [child.key ?? '', child.agent.name, inputJson(child.input)] : [child.agentId],
-    )
   return runStandalone(
     {
       ...team,
       name: 'fan_out',
       agent,
-      within: session && { session, same: same() },
+      within: session && { session, same: children.map(sameChild) },
       hasEffects: true,
       maxParallelTools: maxConcurrentChildren,
     },
@@ -73,4 +69,9 @@ async function inRunOf<T>(
       }),
     ({ output }) => output,
   )
+}
+
+/** Returns what makes a child of a repeated request the same one. */
+function sameChild(child: FanOutChild): readonly Json[] {
+  return 'agent' in child ? [child.key ?? '', child.agent.name, inputJson(child.input)] : [child.agentId]
 }

@@ -4,7 +4,8 @@ import { queryOptions } from '@tanstack/react-query'
 import { consoleApi } from '../wire/console-api.ts'
 
 /** What the tour shows, in its order. */
-export type Sight = 'stopped' | 'asked' | 'resumed' | 'fan-out' | 'script' | 'fork'
+const sights = ['stopped', 'asked', 'resumed', 'fan-out', 'script', 'fork'] as const
+export type Sight = (typeof sights)[number]
 
 /** Where a sight is: the entry of a log. */
 export interface Mark {
@@ -17,8 +18,6 @@ export interface Mark {
 /** Sessions and entries in which the tour looks. */
 const mostSessions = 20
 const mostRows = 2_000
-/** Sights that a session can have, and the fork of one. */
-const sights = 6
 
 /** Finds each sight in the last sessions, the last first, until it has all. A session is read again when it changes. */
 export const marksQuery = (sessions: readonly ConsoleSession[]) => {
@@ -29,7 +28,7 @@ export const marksQuery = (sessions: readonly ConsoleSession[]) => {
       const marks = new Map<Sight, Mark>()
       const tell = (sight: Sight, mark: Mark): void => void (marks.has(sight) || marks.set(sight, mark))
       for (const session of looked) {
-        if (marks.size === sights) break
+        if (marks.size === sights.length) break
         const seen = await client.fetchQuery({
           queryKey: ['tour', session.id, session.updatedAt] as const,
           queryFn: async () => sightsIn(await consoleApi.index(session.id, { limit: mostRows }, signal)),

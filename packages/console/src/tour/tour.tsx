@@ -81,8 +81,7 @@ export function Tour(): ReactNode {
           <TourStep
             key={step.sight}
             step={step}
-            mark={marks?.get(step.sight)}
-            isMissing={marks !== undefined && !marks.has(step.sight)}
+            marks={marks}
             latest={sessions.find(({ status }) => status === 'idle')?.id}
           />
         ))}
@@ -93,17 +92,16 @@ export function Tour(): ReactNode {
 
 function TourStep({
   step: { sight, title, text, command },
-  mark,
-  isMissing,
+  marks,
   latest,
 }: {
   readonly step: Step
-  readonly mark: Mark | undefined
-  /** No session has it. */
-  readonly isMissing: boolean
+  /** Undefined while the sessions are read. */
+  readonly marks: ReadonlyMap<Sight, Mark> | undefined
   /** The last session that ended its turn: the fork of one that waits would leave that turn out. */
   readonly latest: string | undefined
 }): ReactNode {
+  const mark = marks?.get(sight)
   return (
     <li className={mark ? 'seen' : ''}>
       <h2>
@@ -123,7 +121,7 @@ function TourStep({
           </Link>
         </p>
       )}
-      {isMissing && sight !== 'fork' && (
+      {marks && !mark && sight !== 'fork' && (
         <pre className="block" tabIndex={0} role="region" aria-label={`Command: ${title}`}>
           {command}
         </pre>

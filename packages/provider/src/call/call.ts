@@ -136,6 +136,7 @@ function pump(call: ModelCall, listen: (piece: StreamChunk) => void, resolve: (a
     try {
       return completeUsage(usage, { isComplete, inputTokens, outputTokens: answer.outputTokens })
     } catch {
+      // `inputTokens` of the caller threw. A call has to end all the same, with the usage that the provider reported.
       return usage
     }
   }

@@ -4,8 +4,8 @@ import type { Json } from '@provost/core'
 const maxDepth = 256
 
 /**
- * Returns the parsed arguments of a call, or the parsed result of a provider. Text that is invalid JSON, too deeply nested or has a prototype key stays
- * text, which validation then reports to the model.
+ * Returns the parsed arguments of a call, or the parsed result of a tool of the provider. Text that is invalid JSON, too
+ * deeply nested or has a prototype key stays text, which validation of arguments then reports to the model.
  */
 export function parseToolInput(text: string): Json {
   if (text.trim() === '') return {}
