@@ -1,7 +1,7 @@
 import { createAgent } from '@provost/agent'
 import type { Agent } from '@provost/agent'
 import type { Label, SessionStore } from '@provost/core'
-import { defineExtension } from '@provost/core'
+import { defineExtension, systemClock } from '@provost/core'
 import { exportSession, importSession, pruneSessions } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { secretRef, tool } from '@provost/tools'
@@ -509,7 +509,9 @@ test('old sessions of children are pruned with that of their parent, not before'
   await endOf(store)
   await worker.close()
   const { log } = await childOf(store)
-  expect(await pruneSessions(store, { olderThanMs: 0, dryRun: true })).toMatchObject({ sessions: [{ id: 's' }] })
-  await pruneSessions(store, { olderThanMs: 0 })
+  // The run may have ended within this millisecond.
+  const later = { ...store, clock: { ...systemClock, now: () => Date.now() + 1_000 } }
+  expect(await pruneSessions(later, { olderThanMs: 0, dryRun: true })).toMatchObject({ sessions: [{ id: 's' }] })
+  await pruneSessions(later, { olderThanMs: 0 })
   expect(await entriesOf(store, log)).toEqual([])
 })
